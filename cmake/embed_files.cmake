@@ -1,0 +1,18 @@
+# Run by sluice_embed at build time: writes TABLE with the contents of FILES to OUTPUT.
+set(code "#include \"base/embedded.h\"\n\nextern const sli_embedded ${TABLE}[];\n\n")
+set(rows "")
+set(index 0)
+foreach(file IN LISTS FILES)
+  cmake_path(GET file STEM LAST_ONLY name)
+  file(READ ${file} hex HEX)
+  string(LENGTH "${hex}" digits)
+  math(EXPR length "${digits} / 2")
+  string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${hex}")
+  # Lines of 16 bytes: some compilers dislike very long ones.
+  string(REGEX REPLACE "(('[^']*',)('[^']*',)('[^']*',)('[^']*',)('[^']*',)('[^']*',)('[^']*',)('[^']*',))" "\\1\n    " bytes "${bytes}")
+  string(APPEND code "static const char text_${index}[] = {\n    ${bytes}0};\n\n")
+  string(APPEND rows "    {\"${name}\", text_${index}, ${length}},\n")
+  math(EXPR index "${index} + 1")
+endforeach()
+string(APPEND code "const sli_embedded ${TABLE}[] = {\n${rows}    {0, 0, 0},\n};\n")
+file(WRITE ${OUTPUT} "${code}")

@@ -1,0 +1,53 @@
+/* sluice help: the verbs, or the page of one. */
+#include "cli/command.h"
+#include "run/scenario.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int list_verbs(void) {
+    puts("sluice simulates LLM serving.\n\nusage:");
+    for (size_t i = 0; sli_commands[i] != NULL; i++) {
+        printf("  sluice %-76s\n", sli_commands[i]->usage);
+    }
+    puts("\nverbs:");
+    for (size_t i = 0; sli_commands[i] != NULL; i++) {
+        printf("  %-10s %s\n", sli_commands[i]->name, sli_commands[i]->summary);
+    }
+    puts("\ntopics:\n  scenario   every key of a scenario file");
+    puts("\nsluice help VERB prints the page of a verb; sluice --version the version");
+    return 0;
+}
+
+static int describe_scenario(void) {
+    sli_arena arena = {0};
+    sli_diag diag = {0};
+    sli_plugins plugins;
+    sl_err err = sli_plugins_open(&arena, NULL, (sli_mark){0}, &diag, &plugins);
+    if (err == SL_OK) {
+        sli_schema_describe(&sli_scenario_section, &plugins, stdout);
+    }
+    sli_plugins_close(&plugins);
+    sli_diag_fini(&diag);
+    sli_arena_fini(&arena);
+    return sli_exit_code(err);
+}
+
+static int run(int argc, char **argv) {
+    if (argc == 0) {
+        return list_verbs();
+    }
+    const sli_embedded *page = sli_embedded_find(sli_pages, argv[0]);
+    if (page == NULL) {
+        return sli_command_unknown(argv[0]);
+    }
+    fputs(page->text, stdout);
+    return strcmp(argv[0], "scenario") == 0 ? describe_scenario() : 0;
+}
+
+const sli_command sli_cmd_help = {
+    .name = "help",
+    .summary = "print the page of a verb",
+    .usage = "help [VERB]",
+    .run = run,
+};

@@ -1,0 +1,91 @@
+/* sluice policies: lists the policies, or explains one. */
+#include "cli/command.h"
+#include "cli/options.h"
+#include "run/plugins.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { OPTION_PLUGIN, OPTION_COUNT };
+
+static void list_all(const sli_registry *registry) {
+    for (int kind = 0; kind < SL_POLICY_KIND_COUNT; kind++) {
+        printf("%s\n", sli_policy_kind_name((sl_policy_kind)kind));
+        for (size_t i = 0; i < registry->count; i++) {
+            const sl_policy *policy = registry->policies[i];
+            if (policy->kind == (sl_policy_kind)kind) {
+                printf("  %-18s %s\n", policy->name, policy->summary);
+            }
+        }
+    }
+}
+
+static void explain(const sl_policy *policy) {
+    printf("%s (%s): %s\n", policy->name, sli_policy_kind_name(policy->kind), policy->summary);
+    if (policy->paper != NULL) {
+        printf("source: %s\n", policy->paper);
+    }
+    if ((policy->capabilities & SL_CAP_ORACLE) != 0) {
+        puts("uses the true output length, which no real system knows");
+    }
+    if ((policy->capabilities & SL_CAP_NO_TOKEN_BUDGET) != 0) {
+        puts("is not bound by engine.max_batched_tokens");
+    }
+    if ((policy->capabilities & SL_CAP_RESERVES_MAX_LEN) != 0) {
+        puts("reserves blocks for the longest context; needs prefix.index: none");
+    }
+    if (policy->param_count > 0) {
+        puts("\nkeys:");
+        sli_section section = {.params = policy->params, .param_count = policy->param_count};
+        sli_schema_describe(&section, NULL, stdout);
+    }
+}
+
+static int explain_named(const sli_registry *registry, const char *name) {
+    bool is_found = false;
+    for (size_t i = 0; i < registry->count; i++) {
+        if (strcmp(registry->policies[i]->name, name) == 0) {
+            explain(registry->policies[i]);
+            is_found = true;
+        }
+    }
+    if (!is_found) {
+        fprintf(stderr, "sluice policies: there is no policy '%s'; sluice policies lists them\n",
+                name);
+    }
+    return sli_exit_code(is_found ? SL_OK : SL_ERR_USAGE);
+}
+
+static int run(int argc, char **argv) {
+    sli_option options[OPTION_COUNT + 1] = {
+        [OPTION_PLUGIN] = {.name = "--plugin", .has_value = true}};
+    int rest;
+    if (!sli_options_read("policies", argc, argv, options, &rest)) {
+        return sli_exit_code(SL_ERR_USAGE);
+    }
+    sli_arena arena = {0};
+    sli_diag diag = {0};
+    sli_plugins plugins;
+    int code = 0;
+    sl_err err = sli_plugins_open(&arena, sli_option_value(&options[OPTION_PLUGIN]), (sli_mark){0},
+                                  &diag, &plugins);
+    if (err != SL_OK) {
+        code = sli_report_failure(err, &diag);
+    } else if (rest == 0) {
+        list_all(&plugins.registry);
+    }
+    for (int i = 0; i < rest && code == 0; i++) {
+        code = explain_named(&plugins.registry, argv[i]);
+    }
+    sli_plugins_close(&plugins);
+    sli_diag_fini(&diag);
+    sli_arena_fini(&arena);
+    return code;
+}
+
+const sli_command sli_cmd_policies = {
+    .name = "policies",
+    .summary = "list the policies, or explain one",
+    .usage = "policies [NAME] [--plugin FILE.so]",
+    .run = run,
+};

@@ -1,0 +1,38 @@
+/* The program: finds the verb and lets it run. */
+#include "cli/command.h"
+#include "sluice/sluice.h"
+
+#include <gsl/gsl_errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_one_of(const char *word, const char *a, const char *b) {
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+int main(int argc, char **argv) {
+    /* A file that hits a size limit is an error to report, not a reason to die. */
+    signal(SIGXFSZ, SIG_IGN);
+    /* GSL would abort the process; its inputs are checked before every call instead. */
+    gsl_set_error_handler_off();
+    if (argc < 2) {
+        sli_cmd_help.run(0, NULL);
+        return sli_exit_code(SL_ERR_USAGE);
+    }
+    if (is_one_of(argv[1], "--version", "-V")) {
+        printf("sluice %s\n", sl_version());
+        return 0;
+    }
+    if (is_one_of(argv[1], "--help", "-h")) {
+        return sli_cmd_help.run(0, NULL);
+    }
+    const sli_command *command = sli_command_find(argv[1]);
+    if (command == NULL) {
+        return sli_command_unknown(argv[1]);
+    }
+    if (argc == 3 && is_one_of(argv[2], "--help", "-h")) {
+        return sli_cmd_help.run(1, argv + 1);
+    }
+    return command->run(argc - 2, argv + 2);
+}

@@ -1,0 +1,77 @@
+/*
+ * What a step has to compute and move, operator by operator, on one rank.
+ *
+ * Floor model. Turns an architecture, a tensor-parallel degree and the shape of a batch into
+ * matrix sizes, FLOPs and bytes; knows nothing of devices and time. Doubles, exact up to 2^53.
+ * A multiply-add is two FLOPs; activations, weights and cache have 2-byte elements.
+ */
+#ifndef SLUICE_MODEL_OPCOUNT_H
+#define SLUICE_MODEL_OPCOUNT_H
+
+#include "model/architecture.h"
+#include "sluice/cost.h"
+
+/* C[m x n] = A[m x k] B[k x n] */
+typedef struct sli_gemm {
+    double m;
+    double n;
+    double k;
+} sli_gemm;
+
+double sli_gemm_flops(const sli_gemm *gemm);
+double sli_gemm_bytes(const sli_gemm *gemm); /* both inputs read once, the output written once */
+
+typedef enum sli_layer_gemm {
+    SLI_GEMM_QKV,
+    SLI_GEMM_OUT,
+    SLI_GEMM_GATE_UP,
+    SLI_GEMM_DOWN,
+    SLI_GEMM_COUNT
+} sli_layer_gemm;
+
+typedef enum sli_elementwise {
+    SLI_ELEMENTWISE_NORM_IN,  /* residual add and norm in front of the attention */
+    SLI_ELEMENTWISE_NORM_MID, /* the same in front of the feed-forward */
+    SLI_ELEMENTWISE_ROPE,     /* rotary embedding and the write into the cache */
+    SLI_ELEMENTWISE_ACTIVATION,
+    SLI_ELEMENTWISE_QK_NORM, /* only where the model has it */
+    SLI_ELEMENTWISE_COUNT
+} sli_elementwise;
+
+/* One call over all chunks of the step. */
+typedef struct sli_prefill_work {
+    double tile_flops; /* of whole tiles of 128 query rows, what lies above the diagonal too */
+    double
+        critical_flops; /* one tile of rows over the longest chunk: the work of one thread block */
+    double bytes;
+} sli_prefill_work;
+
+/* One call over all decode rows of the step. */
+typedef struct sli_decode_work {
+    double bytes;          /* cached keys and values */
+    double longest_tokens; /* of the visible keys of a row */
+    double row_heads;      /* rows x key-value heads of the rank */
+} sli_decode_work;
+
+/* One layer of a run. What a step does not have is zero. */
+typedef struct sli_layer_work {
+    sli_gemm gemms[SLI_GEMM_COUNT];
+    sli_prefill_work prefill;
+    sli_decode_work decode;
+    double elementwise_bytes[SLI_ELEMENTWISE_COUNT]; /* 0 = the operator does not exist */
+    double all_reduce_bytes; /* of each of the two a layer; 0 with one rank */
+} sli_layer_work;
+
+/* sli_parallel_divides(architecture, tp) must hold. O(1). */
+void sli_opcount_layer(const sli_architecture *architecture, const sli_layer_run *run, int64_t tp,
+                       const sl_batch_shape *shape, sli_layer_work *work);
+
+/* The head, for the rows that a token is drawn from; m = 0 when there are none. */
+sli_gemm sli_opcount_head(const sli_architecture *architecture, int64_t tp,
+                          const sl_batch_shape *shape);
+
+/* Exact FLOPs of all ranks for a step: matrices, and attention over causal pairs without padding.
+ * For `sluice estimate` and utilisation, not for time. */
+double sli_opcount_flops(const sli_architecture *architecture, const sl_batch_shape *shape);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * The facts of a run: what was run, as opposed to what came out of it.
+ *
+ * Floor out. Plain data that the caller fills and that the text, JSON and database writers read.
+ * All texts are borrowed for the time of the call. A text that does not apply is NULL.
+ */
+#ifndef SLUICE_OUT_FACTS_H
+#define SLUICE_OUT_FACTS_H
+
+#include "out/slo.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One resolved setting and where its value came from, as `default` or `scenario.yaml:4`. */
+typedef struct sli_fact_param {
+    const char *path; /* dotted keys */
+    const char *value;
+    const char *origin;
+} sli_fact_param;
+
+typedef struct sli_run_facts {
+    const char *version;  /* of sluice */
+    const char *workload; /* in words, as `poisson, 40 /s` */
+    const char *model;    /* as `llama-3.1-8b bf16` */
+    const char *hardware;
+    const char *policy;
+    int64_t replica_count;
+    int64_t tp_count; /* devices a replica */
+    int64_t seed;
+    sli_slo slo;
+
+    uint64_t digest;
+    int64_t simulated_ns;
+    double wall_s; /* 0 = not shown; never stored */
+    bool is_partial;
+    const char *partial_reason; /* why it stopped early, as `interrupted` */
+
+    const char *const *assumed; /* terms that were not measured */
+    size_t assumed_count;
+    const char *const *warnings;
+    size_t warning_count;
+    const sli_fact_param *params;
+    size_t param_count;
+    const char *scenario; /* the resolved scenario as YAML */
+
+    const char *results_dir; /* where files were written; NULL = nowhere */
+} sli_run_facts;
+
+#endif

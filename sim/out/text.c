@@ -1,0 +1,339 @@
+#include "out/text.h"
+
+#include "base/units.h"
+#include "out/database.h"
+#include "out/digest.h"
+#include "out/directory.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define COLUMN_MAX  100
+#define INDENT      15 /* of what follows a label, and of its continuation lines */
+#define NUMBER_SIZE 40
+
+/* Numbers ----------------------------------------------------------------------------------- */
+
+/* Three to four digits that matter: 9.81, 61.2, 1,012. */
+static void format_number(double value, char text[NUMBER_SIZE]) {
+    if (value < 9.995) {
+        snprintf(text, NUMBER_SIZE, "%.2f", value);
+    } else if (value < 999.95) {
+        snprintf(text, NUMBER_SIZE, "%.1f", value);
+    } else {
+        sli_format_count((int64_t)(value + 0.5), text, NUMBER_SIZE);
+    }
+}
+
+static void format_percent(double frac, char text[NUMBER_SIZE]) {
+    snprintf(text, NUMBER_SIZE, "%.1f %%", 100 * frac);
+}
+
+typedef struct time_unit {
+    const char *name;
+    double ns;
+} time_unit;
+
+/* The largest unit in which the time is at least 1; ms when there is nothing to see. */
+static time_unit readable_unit(double ns) {
+    static const time_unit units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (ns >= units[i].ns) {
+            return units[i];
+        }
+    }
+    return units[1];
+}
+
+/* Lines ------------------------------------------------------------------------------------- */
+
+/* Parts joined by dots, broken before the part that would pass the last column. */
+typedef struct line {
+    FILE *file;
+    int column;
+    int indent; /* of continuation lines */
+    bool has_part;
+} line;
+
+/* Columns, not bytes: bytes 10xxxxxx continue a UTF-8 character. */
+static int width_of(const char *text) {
+    int width = 0;
+    for (; *text != '\0'; text++) {
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    return width;
+}
+
+static line begin_line(FILE *file, const char *label, int indent) {
+    fprintf(file, "%s", label);
+    int column = width_of(label);
+    for (; column < indent; column++) {
+        fputc(' ', file);
+    }
+    return (line){.file = file, .column = column, .indent = indent};
+}
+
+static void put_part(line *l, const char *format, ...) SL_PRINTF(2, 3);
+
+static void put_part(line *l, const char *format, ...) {
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    int width = width_of(text);
+    if (l->has_part && l->column + 3 + width > COLUMN_MAX) {
+        fprintf(l->file, " ·\n%*s", l->indent, "");
+        l->column = l->indent;
+    } else if (l->has_part) {
+        fputs(" · ", l->file);
+        l->column += 3;
+    }
+    fputs(text, l->file);
+    l->column += width;
+    l->has_part = true;
+}
+
+static void end_line(line *l) {
+    fputc('\n', l->file);
+}
+
+/* The parts ---------------------------------------------------------------------------------- */
+
+static void put_heading(FILE *file, const sli_run_facts *facts) {
+    line l = begin_line(file, "", 0);
+    if (facts->workload != NULL) {
+        put_part(&l, "%s", facts->workload);
+    }
+    if (facts->model != NULL) {
+        put_part(&l, "%s", facts->model);
+    }
+    if (facts->hardware != NULL) {
+        char count[NUMBER_SIZE];
+        sli_format_count(facts->replica_count, count, sizeof count);
+        put_part(&l, "%s × %s, tp %lld", count, facts->hardware, (long long)facts->tp_count);
+    }
+    if (facts->policy != NULL) {
+        put_part(&l, "%s", facts->policy);
+    }
+    put_part(&l, "seed %lld", (long long)facts->seed);
+    end_line(&l);
+}
+
+static void put_outcomes(FILE *file, const sli_run_facts *facts, const sli_metrics *m) {
+    char finished[NUMBER_SIZE];
+    char count[NUMBER_SIZE];
+    char simulated[NUMBER_SIZE];
+    sli_format_count(m->finished_count, finished, sizeof finished);
+    sli_format_count(m->arrived_count, count, sizeof count);
+    line l = begin_line(file, "", 0);
+    put_part(&l, "%s of %s request%s finished", finished, count, m->arrived_count == 1 ? "" : "s");
+    sli_format_count(m->rejected_count, count, sizeof count);
+    put_part(&l, "%s rejected", count);
+    if (m->aborted_count > 0) {
+        sli_format_count(m->aborted_count, count, sizeof count);
+        put_part(&l, "%s aborted", count);
+    }
+    if (m->unfinished_count > 0) {
+        sli_format_count(m->unfinished_count, count, sizeof count);
+        put_part(&l, "%s unfinished", count);
+    }
+    time_unit unit = readable_unit((double)facts->simulated_ns);
+    format_number((double)facts->simulated_ns / unit.ns, simulated);
+    if (facts->wall_s > 0) {
+        time_unit wall_unit = readable_unit(facts->wall_s * 1e9);
+        format_number(facts->wall_s * 1e9 / wall_unit.ns, count);
+        put_part(&l, "%s %s simulated in %s %s", simulated, unit.name, count, wall_unit.name);
+    } else {
+        put_part(&l, "%s %s simulated", simulated, unit.name);
+    }
+    end_line(&l);
+    if (facts->is_partial) {
+        fprintf(file, "partial results: %s\n",
+                facts->partial_reason != NULL ? facts->partial_reason : "stopped early");
+    }
+    if (m->warmup_count > 0) {
+        sli_format_count(m->warmup_count, count, sizeof count);
+        fprintf(file, "%s of them arrived during the warm-up and count no further\n", count);
+    }
+}
+
+static void put_row(FILE *file, const char *label, const sli_spread *s, const char *remark) {
+    if (s->count == 0) {
+        return;
+    }
+    time_unit unit = readable_unit(s->mean);
+    const double values[] = {s->mean, s->p50, s->p90, s->p99, (double)s->max};
+    char text[NUMBER_SIZE];
+    fprintf(file, "  %-10s %-2s", label, unit.name);
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        format_number(values[i] / unit.ns, text);
+        fprintf(file, " %8s", text);
+    }
+    sli_format_count(s->count, text, sizeof text);
+    fprintf(file, " %10s%s%s\n", text, remark[0] != '\0' ? "   " : "", remark);
+}
+
+static void put_latencies(FILE *file, const sli_metrics *m) {
+    if (m->ttft_ns.count == 0) {
+        fputs("\n  no latencies: no measured request finished\n", file);
+        return;
+    }
+    fprintf(file, "\n%*s %8s %8s %8s %8s %8s %10s\n", INDENT, "", "mean", "p50", "p90", "p99",
+            "max", "n");
+    put_row(file, "TTFT", &m->ttft_ns, "");
+    put_row(file, "TPOT", &m->tpot_ns, m->single_token_count > 0 ? "(outputs > 1 token)" : "");
+    put_row(file, "ITL", &m->itl_ns, "");
+    put_row(file, "E2E", &m->e2e_ns, "");
+    put_row(file, "E2E/token", &m->normalised_ns_per_token, "");
+    put_row(file, "queued", &m->queue_delay_ns, "");
+    if (!m->ttft_ns.is_exact) {
+        fprintf(file, "  quantiles come from histograms: within %.1f %%\n",
+                100 * SLI_HIST_RELATIVE_ERROR);
+    } else if (m->itl_ns.count > 0) {
+        fprintf(file, "  quantiles are exact, those of ITL within %.1f %% (histogram)\n",
+                100 * SLI_HIST_RELATIVE_ERROR);
+    }
+}
+
+static void put_throughput(FILE *file, const sli_metrics *m) {
+    if (m->request_throughput_per_s.kind != SLI_VALUE_REAL) {
+        return;
+    }
+    char text[NUMBER_SIZE];
+    line l = begin_line(file, "  throughput", INDENT);
+    format_number(m->request_throughput_per_s.real, text);
+    put_part(&l, "%s req/s", text);
+    format_number(m->output_throughput_tokens_per_s.real, text);
+    put_part(&l, "%s output tok/s", text);
+    format_number(m->prompt_throughput_tokens_per_s.real, text);
+    put_part(&l, "%s prompt tok/s", text);
+    end_line(&l);
+}
+
+static void put_slo(FILE *file, const sli_slo *slo, const sli_metrics *m) {
+    if (m->slo_attainment_frac.kind != SLI_VALUE_REAL) {
+        return;
+    }
+    char limits[2][NUMBER_SIZE] = {"", ""};
+    char text[NUMBER_SIZE];
+    if (slo->ttft_ns != SLI_SLO_NONE) {
+        sli_format_int(slo->ttft_ns, SL_DIM_TIME, limits[0], sizeof limits[0]);
+    }
+    if (slo->tpot_ns != SLI_SLO_NONE) {
+        sli_format_int(slo->tpot_ns, SL_DIM_TIME, limits[1], sizeof limits[1]);
+    }
+    bool has_both = limits[0][0] != '\0' && limits[1][0] != '\0';
+    double frac = m->slo_attainment_frac.real;
+    line l = begin_line(file, "  SLO", INDENT);
+    put_part(&l, "%.2f %% within %s%s%s%s%s", 100 * frac, limits[0][0] != '\0' ? "ttft " : "",
+             limits[0], has_both ? " and " : "", limits[1][0] != '\0' ? "tpot " : "", limits[1]);
+    if (slo->attainment_frac > 0) {
+        put_part(&l, "asked %g %%: %s", 100 * slo->attainment_frac,
+                 frac >= slo->attainment_frac ? "met" : "missed");
+    }
+    if (m->goodput_per_s.kind == SLI_VALUE_REAL) {
+        format_number(m->goodput_per_s.real, text);
+        put_part(&l, "goodput %s req/s", text);
+    }
+    end_line(&l);
+}
+
+static void put_memory(FILE *file, const sli_metrics *m) {
+    if (m->step_count == 0) {
+        return;
+    }
+    char text[NUMBER_SIZE];
+    char blocks[NUMBER_SIZE];
+    line l = begin_line(file, "  KV", INDENT);
+    if (m->kv_peak_frac.kind == SLI_VALUE_REAL) {
+        format_percent(m->kv_peak_frac.real, text);
+        sli_format_count(m->pool_blocks, blocks, sizeof blocks);
+        put_part(&l, "peak %s of %s blocks%s", text, blocks,
+                 m->replica_count > 1 ? " a replica" : "");
+        format_percent(m->kv_mean_frac.real, text);
+        put_part(&l, "mean %s while busy", text);
+    }
+    sli_format_count(m->preemption_count, text, sizeof text);
+    put_part(&l, "%s preemption%s", text, m->preemption_count == 1 ? "" : "s");
+    if (m->preemption_count > 0 && m->reprefilled_frac.kind == SLI_VALUE_REAL) {
+        format_percent(m->reprefilled_frac.real, text);
+        put_part(&l, "%s of the computed tokens were computed again", text);
+    }
+    end_line(&l);
+    if (m->prefix_hit_frac.kind == SLI_VALUE_REAL) {
+        format_percent(m->prefix_hit_frac.real, text);
+        l = begin_line(file, "  prefix", INDENT);
+        put_part(&l, "hits %s of prompt tokens", text);
+        end_line(&l);
+    }
+    if (m->busy_frac.kind == SLI_VALUE_REAL) {
+        format_percent(m->busy_frac.real, text);
+        sli_format_count(m->step_count, blocks, sizeof blocks);
+        l = begin_line(file, "  steps", INDENT);
+        put_part(&l, "%s", blocks);
+        put_part(&l, "busy %s of the time", text);
+        end_line(&l);
+    }
+}
+
+/* The tail if it is known, else the mean; parts that round to nothing are left out. */
+static void put_attribution(FILE *file, const sli_metrics *m) {
+    bool has_tail = m->ttft_p99_shares.count > 0;
+    const sli_ttft_shares *shares = has_tail ? &m->ttft_p99_shares : &m->ttft_mean_shares;
+    if (shares->count == 0) {
+        return;
+    }
+    const char *const names[] = {"queue", "prefill", "preempted"};
+    const double fracs[] = {shares->queued_frac, shares->prefill_frac, shares->preempted_frac};
+    line l = begin_line(file, has_tail ? "  P99 TTFT is" : "  mean TTFT is", INDENT);
+    for (size_t i = 0; i < sizeof fracs / sizeof fracs[0]; i++) {
+        if (fracs[i] >= 0.0005) {
+            char text[NUMBER_SIZE];
+            format_percent(fracs[i], text);
+            put_part(&l, "%s %s", names[i], text);
+        }
+    }
+    end_line(&l);
+}
+
+static void put_footer(FILE *file, const sli_run_facts *facts) {
+    char digest[SLI_DIGEST_TEXT_SIZE];
+    sli_digest_format(facts->digest, digest);
+    fputc('\n', file);
+    for (size_t i = 0; i < facts->warning_count; i++) {
+        fprintf(file, "  warning: %s\n", facts->warnings[i]);
+    }
+    for (size_t i = 0; i < facts->assumed_count; i++) {
+        fprintf(file, "  assumed, not measured: %s\n", facts->assumed[i]);
+    }
+    line l = begin_line(file, "  ", 2);
+    if (facts->results_dir != NULL) {
+        put_part(&l, "results in %s (%s, %s)", facts->results_dir, SLI_DATABASE_NAME,
+                 SLI_DIRECTORY_SCENARIO);
+    }
+    put_part(&l, "digest %s", digest);
+    end_line(&l);
+}
+
+/* Rates, objective, memory and attribution: whatever there is to say, behind one empty line. */
+static void put_results(FILE *file, const sli_slo *slo, const sli_metrics *m) {
+    if (m->step_count == 0 && m->slo_attainment_frac.kind == SLI_VALUE_NULL &&
+        m->request_throughput_per_s.kind == SLI_VALUE_NULL) {
+        return;
+    }
+    fputc('\n', file);
+    put_throughput(file, m);
+    put_slo(file, slo, m);
+    put_memory(file, m);
+    put_attribution(file, m);
+}
+
+sl_err sli_text_write(FILE *file, const sli_run_facts *facts, const sli_metrics *metrics) {
+    put_heading(file, facts);
+    put_outcomes(file, facts, metrics);
+    put_latencies(file, metrics);
+    put_results(file, &facts->slo, metrics);
+    put_footer(file, facts);
+    return fflush(file) != 0 || ferror(file) ? SL_ERR_IO : SL_OK;
+}

@@ -1,0 +1,119 @@
+#include "plug/registry.h"
+
+#include "base/check.h"
+#include "base/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a kind asks of its descriptors. */
+typedef struct kind_rules {
+    const char *name;
+    size_t struct_size;
+} kind_rules;
+
+static const kind_rules rules[SL_POLICY_KIND_COUNT] = {
+    [SL_POLICY_BATCH] = {"batch", sizeof(sl_batch_policy)},
+    [SL_POLICY_ROUTE] = {"route", sizeof(sl_route_policy)},
+};
+
+void sli_registry_fini(sli_registry *registry) {
+    free(registry->policies);
+    *registry = (sli_registry){0};
+}
+
+const char *sli_policy_kind_name(sl_policy_kind kind) {
+    SL_ASSERT((unsigned)kind < SL_POLICY_KIND_COUNT);
+    return rules[kind].name;
+}
+
+const sl_policy *sli_registry_find(const sli_registry *registry, sl_policy_kind kind,
+                                   const char *name) {
+    for (size_t i = 0; i < registry->count; i++) {
+        const sl_policy *policy = registry->policies[i];
+        if (policy->kind == kind && strcmp(policy->name, name) == 0) {
+            return policy;
+        }
+    }
+    return NULL;
+}
+
+static bool has_decision(const sl_policy *policy) {
+    switch (policy->kind) {
+    case SL_POLICY_BATCH:
+        return ((const sl_batch_policy *)policy)->plan != NULL;
+    case SL_POLICY_ROUTE:
+        return ((const sl_route_policy *)policy)->route != NULL;
+    case SL_POLICY_KIND_COUNT:
+        break;
+    }
+    return false;
+}
+
+static bool is_name(const char *name) {
+    return name != NULL && name[0] >= 'a' && name[0] <= 'z' &&
+           name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
+static bool params_fit(const sl_policy *policy) {
+    for (size_t i = 0; i < policy->param_count; i++) {
+        const sl_param *param = &policy->params[i];
+        if (param->name == NULL || param->help == NULL || param->offset >= policy->instance_bytes) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* NULL, or what is wrong with a descriptor. Checks the ABI first: nothing else can be read. */
+static const char *fault_of(const sl_policy *policy) {
+    if (policy == NULL || policy->abi != SL_POLICY_ABI) {
+        return "was built for another version of the policy interface";
+    }
+    if ((unsigned)policy->kind >= SL_POLICY_KIND_COUNT) {
+        return "is of an unknown kind";
+    }
+    if (policy->struct_size != rules[policy->kind].struct_size) {
+        return "has a descriptor of the wrong size";
+    }
+    if (!is_name(policy->name) || policy->summary == NULL) {
+        return "needs a lower-case name and a summary";
+    }
+    if (!has_decision(policy)) {
+        return "decides nothing: its decision hook is missing";
+    }
+    return params_fit(policy) ? NULL
+                              : "has a parameter without name, help or place in its instance";
+}
+
+static const char *name_of(const sl_policy *policy) {
+    bool is_readable = policy != NULL && policy->abi == SL_POLICY_ABI && policy->name != NULL;
+    return is_readable ? policy->name : "?";
+}
+
+sl_err sli_registry_add(sli_registry *registry, const sl_policy_table *table, const char *origin,
+                        sli_diag *diag) {
+    sli_mark mark = {.file = origin};
+    if (table->abi != SL_POLICY_ABI) {
+        sli_diag_error(diag, mark, NULL, "built for policy interface %u, this program has %u",
+                       table->abi, SL_POLICY_ABI);
+        return SL_ERR_CONFIG;
+    }
+    SL_TRY(sli_grow(&registry->policies, &registry->capacity, registry->count + table->count,
+                    sizeof registry->policies[0]));
+    size_t count_before = registry->count;
+    for (size_t i = 0; i < table->count; i++) {
+        const sl_policy *policy = table->policies[i];
+        const char *fault = fault_of(policy);
+        if (fault == NULL && sli_registry_find(registry, policy->kind, policy->name) != NULL) {
+            fault = "has a name that is taken";
+        }
+        if (fault != NULL) {
+            sli_diag_error(diag, mark, NULL, "policy '%s' %s", name_of(policy), fault);
+            registry->count = count_before;
+            return SL_ERR_CONFIG;
+        }
+        registry->policies[registry->count++] = policy;
+    }
+    return SL_OK;
+}

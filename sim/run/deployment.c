@@ -1,0 +1,203 @@
+#include "run/deployment.h"
+
+#include "model/parallel.h"
+#include "plug/instance.h"
+#include "workloads/source.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static sli_catalogue_site site_of(const sli_scenario_file *file, const char *path) {
+    return (sli_catalogue_site){.mark = sli_scenario_mark(file, path), .key = path};
+}
+
+/* ---- What is served on what ---- */
+
+static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
+    const sli_scenario *scenario = &file->values;
+    sl_err model_err = sli_architecture_read(&file->arena, scenario->model.name,
+                                             site_of(file, "model.name"), diag,
+                                             &deployment->architecture);
+    sl_err device_err = sli_device_read(&file->arena, scenario->hardware, site_of(file, "hardware"),
+                                        diag, &deployment->device);
+    SL_TRY(model_err);
+    SL_TRY(device_err);
+    return sli_parallel_check(deployment->architecture, scenario->replicas.tp,
+                              sli_scenario_mark(file, "replicas.tp"), "replicas.tp", diag);
+}
+
+static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
+    const sli_scenario *scenario = &file->values;
+    sli_budget_query query = {
+        .architecture = deployment->architecture,
+        .device = deployment->device,
+        .tp = scenario->replicas.tp,
+        .block_tokens = scenario->engine.block_tokens,
+        .max_batched_tokens = scenario->engine.max_batched_tokens,
+        .max_seqs = scenario->engine.max_seqs,
+    };
+    return sli_budget_find(&scenario->memory, &query, sli_scenario_mark(file, "replicas.tp"),
+                           "memory", diag, &deployment->budget);
+}
+
+static sl_err make_cost(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
+    const sli_scenario *scenario = &file->values;
+    SL_TRY(sli_cost_check(&scenario->cost, sli_scenario_mark(file, "cost"), "cost", diag));
+    deployment->assumed_count = sli_cost_assumed(&scenario->cost, deployment->device,
+                                                 scenario->replicas.tp, deployment->assumed);
+    return sli_cost_create(&file->arena, &scenario->cost, deployment->architecture,
+                           deployment->device, scenario->replicas.tp, &deployment->cluster.cost);
+}
+
+/* ---- The engine ---- */
+
+static sli_victim victim_of(const sli_engine_options *options) {
+    switch ((sli_preempt_choice)options->preempt) {
+    case SLI_PREEMPT_LAST:
+        return SLI_VICTIM_LAST;
+    case SLI_PREEMPT_WORST:
+        return SLI_VICTIM_WORST;
+    case SLI_PREEMPT_BY_ORDER:
+        break;
+    }
+    return options->order == SLI_ORDER_PRIORITY ? SLI_VICTIM_WORST : SLI_VICTIM_LAST;
+}
+
+static sl_err configure_engine(sli_scenario_file *file, sli_diag *diag,
+                               sli_deployment *deployment) {
+    const sli_scenario *scenario = &file->values;
+    const sli_engine_options *options = &scenario->engine;
+    int64_t blocks = deployment->budget.blocks;
+    if (blocks >= (int64_t)SLI_NO_BLOCK) {
+        sli_diag_error(diag, sli_scenario_mark(file, "engine.block"), "engine.block",
+                       "the cache has %lld blocks, more than the 4,294,967,294 that can be counted;"
+                       " use larger blocks",
+                       (long long)blocks);
+        return SL_ERR_CONFIG;
+    }
+    deployment->cluster.engine = (sli_engine_config){
+        .max_batched_tokens = options->max_batched_tokens,
+        .max_seqs = options->max_seqs,
+        .max_model_tokens = options->max_model_tokens == SLI_NATIVE
+                                ? deployment->architecture->context_native_tokens
+                                : options->max_model_tokens,
+        .watermark_blocks = (int64_t)floor(options->watermark_frac * (double)blocks),
+        .order = (sli_order)options->order,
+        .victim = victim_of(options),
+        .keeps_promises = options->coalesces,
+        .pool = {.block_count = blocks,
+                 .block_tokens = options->block_tokens,
+                 .has_index = scenario->prefix.index == SLI_PREFIX_HASH,
+                 .caches_generated = scenario->prefix.caches_generated},
+    };
+    deployment->cluster.over_length = (sli_over_length)options->over_length;
+    deployment->cluster.replica_count = (uint32_t)scenario->replicas.count;
+    return SL_OK;
+}
+
+/* What a policy that reserves for the longest context asks of the rest. */
+static sl_err check_reservation(sli_scenario_file *file, sli_diag *diag,
+                                const sli_deployment *deployment) {
+    const sl_policy *policy = &deployment->cluster.batch->policy;
+    const sli_engine_config *engine = &deployment->cluster.engine;
+    if ((policy->capabilities & SL_CAP_RESERVES_MAX_LEN) == 0) {
+        return SL_OK;
+    }
+    sli_mark mark = file->values.engine.policy.mark;
+    if (engine->pool.has_index) {
+        sli_diag_error(diag, mark, "engine.policy",
+                       "'%s' reserves blocks for the longest context, which cannot be shared; "
+                       "it needs prefix.index: none",
+                       policy->name);
+        return SL_ERR_CONFIG;
+    }
+    int64_t need_blocks = (engine->max_model_tokens + engine->pool.block_tokens - 1) /
+                          engine->pool.block_tokens;
+    if (need_blocks > engine->pool.block_count) {
+        sli_diag_error(diag, mark, "engine.policy",
+                       "'%s' reserves %lld blocks for a request (max_model_len %lld tokens), the "
+                       "cache has %lld; lower engine.max_model_len or raise replicas.tp",
+                       policy->name, (long long)need_blocks, (long long)engine->max_model_tokens,
+                       (long long)engine->pool.block_count);
+        return SL_ERR_FIT;
+    }
+    return SL_OK;
+}
+
+/* ---- Policies ---- */
+
+static sl_policy_env environment(const sli_scenario *scenario, const sli_deployment *deployment) {
+    const sli_engine_config *engine = &deployment->cluster.engine;
+    return (sl_policy_env){
+        .replica_count = deployment->cluster.replica_count,
+        .max_batched_tokens = engine->max_batched_tokens,
+        .max_seqs = engine->max_seqs,
+        .max_model_tokens = engine->max_model_tokens,
+        .block_tokens = engine->pool.block_tokens,
+        .pool_blocks = engine->pool.block_count,
+        .watermark_blocks = engine->watermark_blocks,
+        .orders_by_priority = engine->order == SLI_ORDER_PRIORITY,
+        .seed = (uint64_t)scenario->seed,
+    };
+}
+
+static sl_err create_policies(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
+    const sli_scenario *scenario = &file->values;
+    sli_cluster_config *cluster = &deployment->cluster;
+    sl_policy_env env = environment(scenario, deployment);
+    SL_TRY(sli_instance_create(&cluster->route->policy, scenario->route.values, &env,
+                               scenario->route.mark, diag, &cluster->route_self));
+    deployment->batch_selves = calloc(cluster->replica_count, sizeof(void *));
+    if (deployment->batch_selves == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    cluster->batch_selves = deployment->batch_selves;
+    for (uint32_t i = 0; i < cluster->replica_count; i++) {
+        env.replica = i;
+        SL_TRY(sli_instance_create(&cluster->batch->policy, scenario->engine.policy.values, &env,
+                                   scenario->engine.policy.mark, diag,
+                                   &deployment->batch_selves[i]));
+    }
+    return SL_OK;
+}
+
+sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
+    *deployment = (sli_deployment){
+        .cluster = {.batch = file->values.engine.policy.type->item,
+                    .route = file->values.route.type->item},
+    };
+    SL_TRY(read_parts(file, diag, deployment));
+    SL_TRY(find_memory(file, diag, deployment));
+    SL_TRY(make_cost(file, diag, deployment));
+    SL_TRY(configure_engine(file, diag, deployment));
+    SL_TRY(check_reservation(file, diag, deployment));
+    return create_policies(file, diag, deployment);
+}
+
+void sli_deployment_destroy(sli_deployment *deployment) {
+    sli_cluster_config *cluster = &deployment->cluster;
+    if (deployment->batch_selves != NULL) {
+        for (uint32_t i = 0; i < cluster->replica_count; i++) {
+            sli_instance_destroy(&cluster->batch->policy, deployment->batch_selves[i]);
+        }
+        free(deployment->batch_selves);
+    }
+    if (cluster->route_self != NULL) {
+        sli_instance_destroy(&cluster->route->policy, cluster->route_self);
+    }
+    *deployment = (sli_deployment){0};
+}
+
+sl_err sli_deployment_source(sli_scenario_file *file, sli_diag *diag, sl_source *source) {
+    const sli_scenario *scenario = &file->values;
+    const sli_source_type *type = scenario->workload.type->item;
+    sli_source_env env = {
+        .arena = &file->arena,
+        .seed = (uint64_t)scenario->seed,
+        .number = 0,
+        .diag = diag,
+        .root = file->root,
+        .path = "workload",
+    };
+    return type->create(scenario->workload.values, &env, source);
+}

@@ -1,0 +1,5 @@
+#include "sluice/sluice.h"
+
+const char *sl_version(void) {
+    return SLUICE_VERSION;
+}

@@ -1,0 +1,214 @@
+#include "model/architecture.h"
+#include "model/parallel.h"
+#include "model/params.h"
+#include "model/state.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static const sli_catalogue_site nowhere = {.key = "model"};
+
+typedef struct world {
+    sli_arena arena;
+    sli_diag diag;
+} world;
+
+static int set_up(void **state) {
+    static world fresh;
+    fresh = (world){0};
+    *state = &fresh;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    world *w = *state;
+    sli_arena_fini(&w->arena);
+    sli_diag_fini(&w->diag);
+    return 0;
+}
+
+static const sli_architecture *read_model(world *w, const char *name) {
+    const sli_architecture *architecture = NULL;
+    sl_err err = sli_architecture_read(&w->arena, name, nowhere, &w->diag, &architecture);
+    sli_diag_print(&w->diag, stderr);
+    assert_int_equal(err, SL_OK);
+    return architecture;
+}
+
+static void has_message(const world *w, const char *part) {
+    for (const sli_diag_entry *entry = w->diag.first; entry != NULL; entry = entry->next) {
+        if (strstr(entry->message, part) != NULL) {
+            return;
+        }
+    }
+    sli_diag_print(&w->diag, stderr);
+    fail_msg("no message with '%s'", part);
+}
+
+/* Llama: 32 layers x 2 (key, value) x 8 heads x 128 x 2 B = 131,072 B = 128 KiB. */
+static void llama_leaves_128_kib_a_token(void **state) {
+    const sli_architecture *llama = read_model(*state, "llama-3.1-8b");
+    assert_int_equal(sli_architecture_layers(llama), 32);
+    assert_int_equal(sli_state_token_bytes(llama), 128 * 1024);
+}
+
+/* Qwen3: 64 x 2 x 8 x 128 x 2 B = 256 KiB a token. */
+static void qwen_leaves_8_gib_for_32_ki_tokens(void **state) {
+    const sli_architecture *qwen = read_model(*state, "qwen3-32b");
+    assert_int_equal(sli_state_token_bytes(qwen) * 32768, INT64_C(8) << 30);
+}
+
+/* By hand for Llama: a layer is 4096 x 48 x 128 + 4096 x 4096 + 3 x 4096 x 14336 = 218,103,808;
+ * 32 of them and two tables of 128,256 x 4096. The published counts add norms only. */
+static void counts_published_parameters(void **state) {
+    const sli_architecture *llama = read_model(*state, "llama-3.1-8b");
+    const sli_architecture *qwen = read_model(*state, "qwen3-32b");
+    assert_int_equal(sli_params_total(llama), INT64_C(8029995008));
+    assert_int_equal(sli_params_matmul(llama), INT64_C(7504658432));
+    assert_int_equal(sli_params_total(qwen), INT64_C(32761446400));
+    assert_true((double)sli_params_total(llama) > 0.999 * llama->published_params);
+    assert_true((double)sli_params_total(llama) <= llama->published_params);
+    assert_true((double)sli_params_total(qwen) > 0.998 * qwen->published_params);
+    assert_true((double)sli_params_total(qwen) <= qwen->published_params);
+}
+
+static void tied_embeddings_are_counted_once(void **state) {
+    sli_architecture tied = *read_model(*state, "llama-3.1-8b");
+    int64_t untied_params = sli_params_total(&tied);
+    tied.has_tied_embeddings = true;
+    assert_int_equal(untied_params - sli_params_total(&tied), INT64_C(128256) * 4096);
+    assert_int_equal(sli_params_total(&tied), sli_params_matmul(&tied));
+}
+
+static void ranks_share_everything_evenly(void **state) {
+    const char *const names[] = {"llama-3.1-8b", "qwen3-32b"};
+    for (int m = 0; m < 2; m++) {
+        const sli_architecture *model = read_model(*state, names[m]);
+        for (int i = 0; i < SLI_TP_COUNT; i++) {
+            int64_t tp = sli_tp_degrees[i];
+            assert_true(sli_parallel_divides(model, tp));
+            assert_int_equal(tp * sli_state_token_rank_bytes(model, tp),
+                             sli_state_token_bytes(model));
+            assert_int_equal(tp * sli_params_rank_bytes(model, tp), 2 * sli_params_total(model));
+        }
+    }
+}
+
+static void weights_on_a_rank_round_up(void **state) {
+    sli_architecture odd = *read_model(*state, "llama-3.1-8b");
+    odd.hidden = 1;
+    odd.vocab_tokens = 128257;
+    int64_t bytes = 2 * sli_params_total(&odd);
+    assert_int_not_equal(bytes % 8, 0);
+    assert_int_equal(sli_params_rank_bytes(&odd, 8), bytes / 8 + 1);
+}
+
+static void refuses_ranks_that_do_not_divide(void **state) {
+    world *w = *state;
+    const sli_architecture *llama = read_model(w, "llama-3.1-8b");
+    sli_mark mark = {"s.yaml", 3, 7};
+    assert_int_equal(sli_parallel_check(llama, 8, mark, "replicas.tp", &w->diag), SL_OK);
+    assert_int_equal(sli_parallel_check(llama, 3, mark, "replicas.tp", &w->diag), SL_ERR_CONFIG);
+    has_message(w, "not one of 1, 2, 4, 8");
+
+    sli_architecture few_heads = *llama;
+    few_heads.full.kv_heads = 2;
+    assert_false(sli_parallel_divides(&few_heads, 4));
+    assert_int_equal(sli_parallel_check(&few_heads, 4, mark, "replicas.tp", &w->diag),
+                     SL_ERR_CONFIG);
+    has_message(w, "2 key-value heads");
+
+    sli_architecture odd_width = *llama;
+    odd_width.dense.width = 14337;
+    assert_int_equal(sli_parallel_check(&odd_width, 2, mark, "replicas.tp", &w->diag),
+                     SL_ERR_CONFIG);
+    has_message(w, "feed-forward");
+    assert_int_equal(w->diag.last->mark.line, 3);
+    assert_string_equal(w->diag.last->path, "replicas.tp");
+}
+
+static void unknown_name_suggests_the_nearest(void **state) {
+    world *w = *state;
+    const sli_architecture *architecture = NULL;
+    assert_int_equal(
+        sli_architecture_read(&w->arena, "llama-3.1-8c", nowhere, &w->diag, &architecture),
+        SL_ERR_CONFIG);
+    assert_null(architecture);
+    has_message(w, "did you mean 'llama-3.1-8b'");
+    assert_int_equal(
+        sli_architecture_read(&w->arena, "a-quite-different-one", nowhere, &w->diag, &architecture),
+        SL_ERR_CONFIG);
+    has_message(w, "known are llama-3.1-8b, qwen3-32b");
+}
+
+/* A slash or .yaml makes a path; the library of names is not asked then. */
+static void missing_file_is_an_error(void **state) {
+    const char *const paths[] = {"no/such/model", "no-such-model.yaml"};
+    for (int i = 0; i < 2; i++) {
+        world w = {0};
+        const sli_architecture *architecture = NULL;
+        assert_int_equal(sli_architecture_read(&w.arena, paths[i], nowhere, &w.diag, &architecture),
+                         SL_ERR_CONFIG);
+        assert_null(architecture);
+        has_message(&w, "cannot read");
+        sli_arena_fini(&w.arena);
+        sli_diag_fini(&w.diag);
+    }
+    (void)state;
+}
+
+static sl_err resolve_text(world *w, const char *text, sli_architecture *architecture) {
+    sli_node *root = NULL;
+    SL_TRY(sli_tree_read_text(&w->arena, "m.yaml", text, strlen(text), &w->diag, &root));
+    return sli_schema_resolve(&w->arena, &sli_architecture_section, NULL, root, &w->diag,
+                              architecture);
+}
+
+static void bad_model_file_names_every_mistake(void **state) {
+    world *w = *state;
+    sli_architecture architecture = {0};
+    const char *text = "name: M\n"
+                       "source: test\n"
+                       "hiden: 64\n"
+                       "vocab: 100\n"
+                       "context_native: 10 tokens\n"
+                       "attention: {full: {q_heads: 4, kv_heads: 2, head_dim: 16}}\n"
+                       "ffn: {dense: {width: 128}}\n"
+                       "layers: [[2, fool, dense]]\n";
+    assert_int_equal(resolve_text(w, text, &architecture), SL_ERR_CONFIG);
+    assert_int_equal(w->diag.error_count, 4); /* unknown, missing, no unit, no such kind */
+}
+
+static void layers_add_up_over_runs(void **state) {
+    world *w = *state;
+    sli_architecture architecture = {0};
+    const char *text = "name: M\n"
+                       "source: test\n"
+                       "hidden: 64\n"
+                       "vocab: 100 tokens\n"
+                       "context_native: 10 tokens\n"
+                       "attention: {full: {q_heads: 4, kv_heads: 2, head_dim: 16}}\n"
+                       "ffn: {dense: {width: 128}}\n"
+                       "layers: [[2, full, dense], [3, full, dense]]\n";
+    assert_int_equal(resolve_text(w, text, &architecture), SL_OK);
+    assert_int_equal(sli_architecture_layers(&architecture), 5);
+    assert_int_equal(sli_state_token_bytes(&architecture), 5 * 2 * 2 * 16 * 2);
+}
+
+#define BEHAVIOUR(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        BEHAVIOUR(llama_leaves_128_kib_a_token),     BEHAVIOUR(qwen_leaves_8_gib_for_32_ki_tokens),
+        BEHAVIOUR(counts_published_parameters),      BEHAVIOUR(tied_embeddings_are_counted_once),
+        BEHAVIOUR(ranks_share_everything_evenly),    BEHAVIOUR(weights_on_a_rank_round_up),
+        BEHAVIOUR(refuses_ranks_that_do_not_divide), BEHAVIOUR(unknown_name_suggests_the_nearest),
+        BEHAVIOUR(missing_file_is_an_error),         BEHAVIOUR(bad_model_file_names_every_mistake),
+        BEHAVIOUR(layers_add_up_over_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+#include "out/directory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Each test stands in an empty folder of its own and uses relative names. */
+static char folder[64];
+
+static int enter_folder(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/sluice_directory_XXXXXX");
+    return mkdtemp(folder) == NULL ? -1 : chdir(folder);
+}
+
+static int leave_folder(void **state) {
+    (void)state;
+    char command[256];
+    snprintf(command, sizeof command, "chmod -R u+w %s; rm -r %s", folder, folder);
+    return chdir("/") != 0 ? -1 : system(command);
+}
+
+static void put_file(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void put_result(const char *path, const char *text) {
+    char file[64];
+    assert_int_equal(mkdir(path, 0777), 0);
+    snprintf(file, sizeof file, "%s/run.sqlite", path);
+    put_file(file, text);
+}
+
+static bool is_there(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+static void expect_text(const char *path, const char *text) {
+    char read[64] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(read, sizeof read, file));
+    fclose(file);
+    assert_string_equal(read, text);
+}
+
+/* Opening must fail with one error that says `word`, and change nothing. */
+static void expect_refusal(const char *path, bool force, const char *word) {
+    sli_diag diag = {0};
+    sli_directory directory = {0};
+    assert_int_equal(sli_directory_open(&directory, path, force, &diag), SL_ERR_IO);
+    assert_int_equal(diag.error_count, 1);
+    if (strstr(diag.first->message, word) == NULL) {
+        fail_msg("'%s' is not in: %s", word, diag.first->message);
+    }
+    sli_directory_fini(&directory);
+    sli_diag_fini(&diag);
+}
+
+static void open_directory(sli_directory *directory, const char *path, bool force) {
+    sli_diag diag = {0};
+    sl_err err = sli_directory_open(directory, path, force, &diag);
+    if (err != SL_OK && diag.first != NULL) {
+        fail_msg("%s", diag.first->message);
+    }
+    assert_int_equal(err, SL_OK);
+    sli_diag_fini(&diag);
+}
+
+static void write_and_commit(const char *path, bool force, const char *text) {
+    sli_diag diag = {0};
+    sli_directory directory;
+    open_directory(&directory, path, force);
+    assert_int_equal(sli_directory_write(&directory, "run.sqlite", text, &diag), SL_OK);
+    assert_int_equal(sli_directory_write(&directory, SLI_DIRECTORY_SCENARIO, "a: 1", &diag), SL_OK);
+    assert_int_equal(sli_directory_commit(&directory, &diag), SL_OK);
+    assert_null(diag.first);
+    sli_directory_fini(&directory);
+    sli_diag_fini(&diag);
+}
+
+static void appears_whole_at_the_commit(void **state) {
+    (void)state;
+    sli_diag diag = {0};
+    sli_directory directory;
+    open_directory(&directory, "out/", false);
+    assert_true(is_there("out.part"));
+    assert_false(is_there("out"));
+    char *file = NULL;
+    assert_int_equal(sli_directory_file(&directory, "run.sqlite", &file), SL_OK);
+    assert_string_equal(file, "out.part/run.sqlite");
+    free(file);
+    assert_int_equal(sli_directory_write(&directory, "run.sqlite", "new", &diag), SL_OK);
+    assert_int_equal(sli_directory_commit(&directory, &diag), SL_OK);
+    sli_directory_fini(&directory);
+    assert_false(is_there("out.part"));
+    expect_text("out/run.sqlite", "new");
+    sli_diag_fini(&diag);
+}
+
+static void vanishes_when_it_is_not_committed(void **state) {
+    (void)state;
+    sli_diag diag = {0};
+    sli_directory directory;
+    open_directory(&directory, "out", false);
+    assert_int_equal(sli_directory_write(&directory, "run.sqlite", "half", &diag), SL_OK);
+    sli_directory_fini(&directory);
+    assert_false(is_there("out.part"));
+    assert_false(is_there("out"));
+}
+
+static void an_earlier_result_is_replaced_only_by_force(void **state) {
+    (void)state;
+    put_result("out", "old");
+    expect_refusal("out", false, "--force");
+    expect_text("out/run.sqlite", "old");
+    write_and_commit("out", true, "new");
+    expect_text("out/run.sqlite", "new");
+    expect_text("out/scenario.resolved.yaml", "a: 1");
+    assert_false(is_there("out.old"));
+    assert_false(is_there("out.part"));
+}
+
+static void an_earlier_result_survives_a_failed_run(void **state) {
+    (void)state;
+    put_result("out", "old");
+    sli_directory directory;
+    open_directory(&directory, "out", true);
+    expect_text("out/run.sqlite", "old");
+    sli_directory_fini(&directory);
+    expect_text("out/run.sqlite", "old");
+}
+
+static void an_empty_directory_is_used(void **state) {
+    (void)state;
+    assert_int_equal(mkdir("out", 0777), 0);
+    write_and_commit("out", false, "new");
+    expect_text("out/run.sqlite", "new");
+}
+
+static void what_sluice_did_not_write_is_never_touched(void **state) {
+    (void)state;
+    assert_int_equal(mkdir("home", 0777), 0);
+    put_file("home/thesis.tex", "dear");
+    expect_refusal("home", true, "did not write");
+    expect_text("home/thesis.tex", "dear");
+    put_result("mixed", "old"); /* a result with somebody's notes in it */
+    put_file("mixed/notes.txt", "dear");
+    expect_refusal("mixed", true, "did not write");
+    expect_text("mixed/run.sqlite", "old");
+    assert_int_equal(mkdir("copied", 0777), 0); /* of our name, but no result */
+    put_file("copied/scenario.resolved.yaml", "dear");
+    expect_refusal("copied", true, "did not write");
+    expect_text("copied/scenario.resolved.yaml", "dear");
+    assert_int_equal(mkdir("out.part", 0777), 0);
+    put_file("out.part/notes.txt", "dear");
+    expect_refusal("out", true, "in the way");
+    expect_text("out.part/notes.txt", "dear");
+    put_result("kept.old", "older");
+    expect_refusal("kept", true, "in the way");
+    expect_text("kept.old/run.sqlite", "older");
+}
+
+static void files_and_links_are_not_directories(void **state) {
+    (void)state;
+    put_file("file", "dear");
+    expect_refusal("file", true, "not a directory");
+    put_result("result", "old");
+    assert_int_equal(symlink("result", "link"), 0);
+    expect_refusal("link", true, "not a directory");
+    expect_text("result/run.sqlite", "old");
+}
+
+static void the_rest_of_a_killed_run_is_cleared(void **state) {
+    (void)state;
+    put_result("out.part", "half");
+    write_and_commit("out", false, "new");
+    expect_text("out/run.sqlite", "new");
+}
+
+static void places_that_cannot_be_written_are_named(void **state) {
+    (void)state;
+    expect_refusal("nowhere/out", false, "nowhere/out.part");
+    expect_refusal("", false, "cannot be");
+    expect_refusal(".", true, "cannot be");
+    expect_refusal("a/..", true, "cannot be");
+    expect_refusal("/", true, "cannot be");
+    if (geteuid() != 0) { /* root writes anywhere */
+        assert_int_equal(mkdir("locked", 0555), 0);
+        expect_refusal("locked/out", false, "Permission denied");
+    }
+    expect_refusal("/proc/sluice-out", false, "cannot create");
+}
+
+static void a_failed_commit_keeps_what_was_written(void **state) {
+    (void)state;
+    sli_diag diag = {0};
+    sli_directory directory;
+    open_directory(&directory, "out", false);
+    assert_int_equal(sli_directory_write(&directory, "run.sqlite", "new", &diag), SL_OK);
+    put_result("out", "someone else was faster");
+    assert_int_equal(sli_directory_commit(&directory, &diag), SL_ERR_IO);
+    assert_int_equal(diag.error_count, 1);
+    sli_directory_fini(&directory);
+    expect_text("out.part/run.sqlite", "new");
+    expect_text("out/run.sqlite", "someone else was faster");
+    sli_diag_fini(&diag);
+}
+
+static void a_failed_write_is_reported(void **state) {
+    (void)state;
+    sli_diag diag = {0};
+    sli_directory directory;
+    open_directory(&directory, "out", false);
+    assert_int_equal(sli_directory_write(&directory, "no/such", "x", &diag), SL_ERR_IO);
+    assert_non_null(strstr(diag.first->message, "cannot write out.part/no/such"));
+    assert_int_equal(symlink("/dev/full", "out.part/full"), 0);
+    assert_int_equal(sli_directory_write(&directory, "full", "x", &diag), SL_ERR_IO);
+    assert_non_null(strstr(diag.last->message, "No space left"));
+    sli_directory_fini(&directory);
+    sli_diag_fini(&diag);
+}
+
+int main(void) {
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(appears_whole_at_the_commit),
+        IN_FOLDER(vanishes_when_it_is_not_committed),
+        IN_FOLDER(an_earlier_result_is_replaced_only_by_force),
+        IN_FOLDER(an_earlier_result_survives_a_failed_run),
+        IN_FOLDER(an_empty_directory_is_used),
+        IN_FOLDER(what_sluice_did_not_write_is_never_touched),
+        IN_FOLDER(files_and_links_are_not_directories),
+        IN_FOLDER(the_rest_of_a_killed_run_is_cleared),
+        IN_FOLDER(places_that_cannot_be_written_are_named),
+        IN_FOLDER(a_failed_commit_keeps_what_was_written),
+        IN_FOLDER(a_failed_write_is_reported),
+    };
+    return cmocka_run_group_tests_name("out/directory", tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+#include "out/text.h"
+
+#include "run_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static sli_run_facts fixture_facts(void) {
+    return (sli_run_facts){.workload = "poisson, 40 /s",
+                           .model = "llama-3.1-8b bf16",
+                           .hardware = "h100-sxm",
+                           .policy = "vllm_v1",
+                           .replica_count = 2,
+                           .tp_count = 1,
+                           .seed = 42,
+                           .slo = fixture_slo,
+                           .digest = UINT64_C(0x9f3ac41d22b07e15),
+                           .simulated_ns = INT64_C(1012000000000),
+                           .wall_s = 0.16};
+}
+
+/* The summary as text, which the caller frees. */
+static char *summary(const sli_run_facts *facts, const sli_metrics *metrics) {
+    char *bytes = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&bytes, &length);
+    assert_non_null(file);
+    assert_int_equal(sli_text_write(file, facts, metrics), SL_OK);
+    fclose(file);
+    return bytes;
+}
+
+static char *summary_of_fixture(const sli_run_facts *facts, bool keep_requests) {
+    sli_collector collector;
+    sli_metrics metrics;
+    assert_int_equal(fixture_collect(keep_requests, &collector), SL_OK);
+    assert_int_equal(sli_metrics_make(&collector, &metrics), SL_OK);
+    char *text = summary(facts, &metrics);
+    sli_collector_fini(&collector);
+    return text;
+}
+
+static void expect(const char *text, const char *part) {
+    if (strstr(text, part) == NULL) {
+        fail_msg("'%s' is not in:\n%s", part, text);
+    }
+}
+
+static void expect_no(const char *text, const char *part) {
+    if (strstr(text, part) != NULL) {
+        fail_msg("'%s' is in:\n%s", part, text);
+    }
+}
+
+static void says_what_ran_and_what_came_out(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    char *text = summary_of_fixture(&facts, true);
+    expect(text,
+           "poisson, 40 /s · llama-3.1-8b bf16 · 2 × h100-sxm, tp 1 · vllm_v1 · seed 42\n"
+           "4 of 6 requests finished · 1 rejected · 1 aborted · 1,012 s simulated in 160.0 ms\n");
+    expect(text, "  TTFT       ns     80.0     90.0     98.0     99.8    100.0          3\n");
+    expect(text, "  ITL        ns     6.00     5.00     7.80     8.88     9.00          4\n");
+    expect(text, "  SLO          40.00 % within ttft 100 ns and tpot 10 ns · asked 90 %: missed");
+    expect(text, "  KV           peak 50.0 % of 200 blocks a replica · mean 40.0 % while busy ·");
+    expect(text, " 1 preemption ·\n"
+                 "               9.3 % of the computed tokens were computed again\n");
+    expect(text, "  prefix       hits 27.3 % of prompt tokens\n");
+    expect(text, "  P99 TTFT is  queue 20.0 % · prefill 80.0 %\n");
+    expect(text, "  digest 9f3ac41d22b07e15\n");
+    free(text);
+}
+
+static void states_where_quantiles_come_from(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    char *exact = summary_of_fixture(&facts, true);
+    char *counted = summary_of_fixture(&facts, false);
+    expect(exact, "quantiles are exact, those of ITL within 0.4 %");
+    expect(counted, "quantiles come from histograms: within 0.4 %");
+    expect(counted, "  mean TTFT is queue 12.5 % · prefill 66.7 % · preempted 20.8 %\n");
+    free(exact);
+    free(counted);
+}
+
+static void lines_without_meaning_are_left_out(void **state) {
+    (void)state;
+    sli_run_facts facts = {.slo = {.ttft_ns = SLI_SLO_NONE, .tpot_ns = SLI_SLO_NONE}};
+    sli_metrics metrics = {.arrived_count = 1, .rejected_count = 1};
+    char *text = summary(&facts, &metrics);
+    assert_string_equal(text, "seed 0\n"
+                              "0 of 1 request finished · 1 rejected · 0.00 ms simulated\n"
+                              "\n"
+                              "  no latencies: no measured request finished\n"
+                              "\n"
+                              "  digest 0000000000000000\n");
+    free(text);
+}
+
+static void times_have_the_unit_that_reads_best(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    static const struct {
+        double ns;
+        const char *row;
+    } cases[] = {
+        {999, "  TTFT       ns    999.0 "},      {1000, "  TTFT       us     1.00 "},
+        {1.5e6, "  TTFT       ms     1.50 "},    {9.996e6, "  TTFT       ms     10.0 "},
+        {999.96e6, "  TTFT       ms    1,000 "}, {2.03e9, "  TTFT       s      2.03 "},
+        {123456e9, "  TTFT       s   123,456 "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        sli_metrics metrics = {.ttft_ns = {.count = 1, .mean = cases[i].ns}};
+        char *text = summary(&facts, &metrics);
+        expect(text, cases[i].row);
+        expect_no(text, "TPOT"); /* which has no values here */
+        free(text);
+    }
+}
+
+static void says_when_results_are_partial(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    char *text = summary_of_fixture(&facts, false);
+    expect_no(text, "partial");
+    expect(text, "1 of them arrived during the warm-up and count no further\n");
+    free(text);
+    facts.is_partial = true;
+    facts.partial_reason = "interrupted";
+    text = summary_of_fixture(&facts, false);
+    expect(text, "partial results: interrupted\n");
+    free(text);
+}
+
+static void ends_with_warnings_and_assumptions(void **state) {
+    (void)state;
+    static const char *const warnings[] = {"31 % of the tokens were computed again"};
+    static const char *const assumed[] = {"engine overhead on this device"};
+    sli_run_facts facts = fixture_facts();
+    facts.warnings = warnings;
+    facts.warning_count = 1;
+    facts.assumed = assumed;
+    facts.assumed_count = 1;
+    facts.results_dir = "out/";
+    char *text = summary_of_fixture(&facts, false);
+    expect(text, "\n  warning: 31 % of the tokens were computed again\n"
+                 "  assumed, not measured: engine overhead on this device\n"
+                 "  results in out/ (run.sqlite, scenario.resolved.yaml) · digest "
+                 "9f3ac41d22b07e15\n");
+    free(text);
+}
+
+/* Characters, not bytes. */
+static size_t longest_line(const char *text) {
+    size_t longest = 0;
+    size_t width = 0;
+    for (; *text != '\0'; text++) {
+        width = *text == '\n' ? 0 : width + (((unsigned char)*text & 0xc0) != 0x80);
+        longest = width > longest ? width : longest;
+    }
+    return longest;
+}
+
+static void no_line_is_longer_than_a_hundred_columns(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    facts.workload = "mooncake tool and agent trace, rate scaled by 1.25, first 3,600 s of it";
+    char *text = summary_of_fixture(&facts, true);
+    expect(text, "bf16 ·\n2 × h100-sxm"); /* would have passed the last column */
+    assert_in_range(longest_line(text), 80, 100);
+    free(text);
+}
+
+static void columns_are_characters_not_bytes(void **state) {
+    (void)state;
+    char workload[2 * 92 + 1] = "";
+    for (int i = 0; i < 91; i++) {
+        strcat(workload, "µ");
+    }
+    sli_run_facts facts = {.workload = workload};
+    sli_metrics metrics = {0};
+    char *text = summary(&facts, &metrics);
+    expect(text, "µ · seed 0\n"); /* 91 + 3 + 6 fill the line */
+    free(text);
+    strcat(workload, "µ");
+    text = summary(&facts, &metrics);
+    expect(text, "µ ·\nseed 0\n");
+    free(text);
+}
+
+static void a_failed_stream_is_reported(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    sli_metrics metrics = {0};
+    FILE *full = fopen("/dev/full", "w");
+    assert_non_null(full);
+    assert_int_equal(sli_text_write(full, &facts, &metrics), SL_ERR_IO);
+    fclose(full);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(says_what_ran_and_what_came_out),
+        cmocka_unit_test(states_where_quantiles_come_from),
+        cmocka_unit_test(lines_without_meaning_are_left_out),
+        cmocka_unit_test(times_have_the_unit_that_reads_best),
+        cmocka_unit_test(says_when_results_are_partial),
+        cmocka_unit_test(ends_with_warnings_and_assumptions),
+        cmocka_unit_test(no_line_is_longer_than_a_hundred_columns),
+        cmocka_unit_test(columns_are_characters_not_bytes),
+        cmocka_unit_test(a_failed_stream_is_reported),
+    };
+    return cmocka_run_group_tests_name("out/text", tests, NULL, NULL);
+}
