@@ -37,7 +37,7 @@ typedef struct sli_source_type {
     /*
      * `values` is a resolved struct of the section. Mistakes go to env->diag (SL_ERR_CONFIG); what
      * was changed in a trace goes there as warnings. The caller owns *source and destroys it by
-     * its ops; at most one call to create and all else of one source from one thread.
+     * its ops. O(rows of the trace), else O(users or system prompts).
      */
     sl_err (*create)(const void *values, const sli_source_env *env, sl_source *source);
 } sli_source_type;

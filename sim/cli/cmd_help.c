@@ -8,14 +8,14 @@
 static int list_verbs(void) {
     puts("sluice simulates LLM serving.\n\nusage:");
     for (size_t i = 0; sli_commands[i] != NULL; i++) {
-        printf("  sluice %-76s\n", sli_commands[i]->usage);
+        printf("  sluice %s\n", sli_commands[i]->usage);
     }
     puts("\nverbs:");
     for (size_t i = 0; sli_commands[i] != NULL; i++) {
         printf("  %-10s %s\n", sli_commands[i]->name, sli_commands[i]->summary);
     }
     puts("\ntopics:\n  scenario   every key of a scenario file");
-    puts("\nsluice help VERB prints the page of a verb; sluice --version the version");
+    puts("\nsluice help PAGE prints the page of a verb or topic; sluice --version the version");
     return 0;
 }
 
@@ -47,7 +47,7 @@ static int run(int argc, char **argv) {
 
 const sli_command sli_cmd_help = {
     .name = "help",
-    .summary = "print the page of a verb",
-    .usage = "help [VERB]",
+    .summary = "print the page of a verb or topic",
+    .usage = "help [PAGE]",
     .run = run,
 };

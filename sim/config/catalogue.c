@@ -1,14 +1,7 @@
 #include "config/catalogue.h"
 
+#include "config/absolute.h"
 #include <string.h>
-
-bool sli_is_file_path(const char *text) {
-    static const char extension[] = ".yaml";
-    size_t length = strlen(text);
-    size_t tail = sizeof extension - 1;
-    return strchr(text, '/') != NULL ||
-           (length > tail && strcmp(text + length - tail, extension) == 0);
-}
 
 /* `dir/name.yaml` becomes `name`. */
 static const char *stem_of(sli_arena *arena, const char *path) {
@@ -55,7 +48,7 @@ sl_err sli_catalogue_read(sli_arena *arena, const sli_embedded *table, const cha
                           sli_node **root, const char **id) {
     sli_node *tree = NULL;
     const char *stem = NULL;
-    if (sli_is_file_path(name_or_path)) {
+    if (sli_is_path(name_or_path)) {
         SL_TRY(sli_tree_read_file(arena, name_or_path, diag, &tree));
         stem = stem_of(arena, name_or_path);
     } else {

@@ -12,9 +12,6 @@
 
 #include <stdbool.h>
 
-/* Whether a text is a path and not a name. */
-bool sli_is_file_path(const char *text);
-
 /* Where a scenario names the thing, for messages. */
 typedef struct sli_catalogue_site {
     sli_mark mark;

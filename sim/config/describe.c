@@ -11,6 +11,7 @@ typedef struct help_page {
     sli_arena arena; /* for texts of one page */
     const void *context;
     FILE *file;
+    bool is_choice; /* the keys are those of which one is chosen: none of them is required */
 } help_page;
 
 /* A key in the first column, what it may be in the second. */
@@ -24,14 +25,72 @@ static void print_key(const help_page *page, const char *key, const char *what,
     if (fallback != NULL) {
         fprintf(page->file, "%s (default %s)\n", what, fallback);
     } else {
-        fprintf(page->file, "%s (required)\n", what);
+        fprintf(page->file, "%s%s\n", what, page->is_choice ? "" : " (required)");
     }
     if (help != NULL && help[0] != '\0') {
         fprintf(page->file, "%*s%s\n", HELP_COLUMN, "", help);
     }
 }
 
+static sl_err describe_row(help_page *page, const sli_section *section, size_t row,
+                           const char *prefix);
 static sl_err describe(help_page *page, const sli_section *section, const char *prefix);
+
+static const char *row_help(const sli_section *section, size_t row) {
+    const char *help = sli_row_is_param(section, row) ? section->params[row].help
+                                                      : sli_row_field(section, row)->help;
+    return help != NULL ? help : "";
+}
+
+/* Whether a type takes the same key, meant in the same way; types may share keys. */
+static bool takes_row(const sli_named_type *type, const sli_section *section, size_t row) {
+    size_t own = sli_row_find(type->section, sli_row_name(section, row));
+    return own < sli_row_count(type->section) &&
+           strcmp(row_help(type->section, own), row_help(section, row)) == 0;
+}
+
+/* The names of the types that take a key, or "" when one before `first` does. */
+static sl_err takers(help_page *page, const sli_named_type *types, size_t count, size_t first,
+                     size_t row, const char **names) {
+    const sli_section *section = types[first].section;
+    const char *text = "";
+    for (size_t i = 0; i < count; i++) {
+        if (!takes_row(&types[i], section, row)) {
+            continue;
+        }
+        if (i < first) {
+            *names = "";
+            return SL_OK;
+        }
+        text = sli_arena_printf(&page->arena, "%s%s%s", text, i > first ? ", " : "", types[i].name);
+        if (text == NULL) {
+            return SL_ERR_NOMEM;
+        }
+    }
+    *names = text;
+    return SL_OK;
+}
+
+/* The keys of every type, each once, under a line that says who takes it. */
+static sl_err describe_types(help_page *page, const sli_field *field, const char *key,
+                             const sli_named_type *types, size_t count) {
+    const char *heading = "";
+    for (size_t i = 0; i < count; i++) {
+        for (size_t row = 0; row < sli_row_count(types[i].section); row++) {
+            const char *names;
+            SL_TRY(takers(page, types, count, i, row, &names));
+            if (names[0] == '\0') {
+                continue;
+            }
+            if (strcmp(names, heading) != 0) {
+                fprintf(page->file, "  with %s.%s: %s\n", key, field->name_key, names);
+                heading = names;
+            }
+            SL_TRY(describe_row(page, types[i].section, row, key));
+        }
+    }
+    return SL_OK;
+}
 
 static sl_err describe_named(help_page *page, const sli_field *field, const char *key) {
     size_t count = 0;
@@ -48,7 +107,17 @@ static sl_err describe_named(help_page *page, const sli_field *field, const char
         return SL_ERR_NOMEM;
     }
     print_key(page, key, what, field->fallback, field->help);
-    return SL_OK;
+    return describe_types(page, field, key, types, count);
+}
+
+/* The keys below a field; `is_choice` when only one of them is given. */
+static sl_err describe_below(help_page *page, const sli_field *field, const char *key,
+                             bool is_choice) {
+    bool was_choice = page->is_choice;
+    page->is_choice = is_choice;
+    sl_err err = describe(page, field->section, key);
+    page->is_choice = was_choice;
+    return err;
 }
 
 /* What may stand at a field whose keys are described on their own, or nowhere. */
@@ -71,32 +140,36 @@ static sl_err describe_field(help_page *page, const sli_field *field, const char
         what = sli_arena_printf(&page->arena, "{value, source, date}: %s", names);
         break;
     default:
-        return describe(page, field->section, key);
+        return describe_below(page, field, key, false);
     }
     if (what == NULL) {
         return SL_ERR_NOMEM;
     }
     print_key(page, key, what, field->fallback, field->help);
-    return field->kind == SLI_FIELD_ONE_OF ? describe(page, field->section, key) : SL_OK;
+    return field->kind == SLI_FIELD_ONE_OF ? describe_below(page, field, key, true) : SL_OK;
+}
+
+static sl_err describe_row(help_page *page, const sli_section *section, size_t row,
+                           const char *prefix) {
+    const char *key = sli_arena_printf(&page->arena, "%s%s%s", prefix, prefix[0] != '\0' ? "." : "",
+                                       sli_row_name(section, row));
+    if (key == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    if (!sli_row_is_param(section, row)) {
+        return describe_field(page, sli_row_field(section, row), key);
+    }
+    const sl_param *param = &section->params[row];
+    const char *what;
+    SL_TRY(sli_value_describe(&page->arena, param, &what));
+    print_key(page, key, what, param->fallback, param->help);
+    return SL_OK;
 }
 
 /* All rows of a section, their keys behind the prefix. */
 static sl_err describe(help_page *page, const sli_section *section, const char *prefix) {
     for (size_t row = 0; row < sli_row_count(section); row++) {
-        const char *key = sli_arena_printf(&page->arena, "%s%s%s", prefix,
-                                           prefix[0] != '\0' ? "." : "",
-                                           sli_row_name(section, row));
-        if (key == NULL) {
-            return SL_ERR_NOMEM;
-        }
-        if (!sli_row_is_param(section, row)) {
-            SL_TRY(describe_field(page, sli_row_field(section, row), key));
-            continue;
-        }
-        const sl_param *param = &section->params[row];
-        const char *what;
-        SL_TRY(sli_value_describe(&page->arena, param, &what));
-        print_key(page, key, what, param->fallback, param->help);
+        SL_TRY(describe_row(page, section, row, prefix));
     }
     return SL_OK;
 }

@@ -1,11 +1,11 @@
 #include "config/value.h"
 
 #include "base/units.h"
+#include "config/absolute.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 /* How messages speak of a dimension. */
 typedef struct dim_words {
@@ -285,48 +285,7 @@ static sl_err read_string(const sl_param *param, const sli_node *node, const sli
     return SL_OK;
 }
 
-/* --- Paths --------------------------------------------------------------------------------- */
-
-/* The working directory in the arena; NULL when memory is out or it has no name. */
-static const char *working_directory(sli_arena *arena) {
-    for (size_t size = 256; size <= (size_t)1 << 20; size *= 2) {
-        char *text = sli_arena_alloc(arena, size);
-        if (text == NULL || getcwd(text, size) != NULL) {
-            return text;
-        }
-    }
-    return NULL;
-}
-
-/* Drops the `./` in front, which only clutters absolute paths. */
-static const char *plain_path(const char *path) {
-    while (path[0] == '.' && path[1] == '/') {
-        path += 2 + strspn(path + 2, "/");
-    }
-    return path;
-}
-
-/* Relative to the file that says it; to the working directory if no file does. */
-static sl_err make_absolute(sli_arena *arena, sli_node *node) {
-    if (node->text[0] == '/') {
-        return SL_OK;
-    }
-    const char *file = node->origin == SLI_ORIGIN_FILE ? plain_path(node->mark.file) : "";
-    const char *slash = strrchr(file, '/');
-    int length = slash != NULL ? (int)(slash - file) : 0;
-    const char *directory = file[0] == '/' ? "" : working_directory(arena);
-    if (directory == NULL) {
-        return SL_ERR_NOMEM;
-    }
-    const char *separator = length > 0 && file[0] != '/' ? "/" : "";
-    const char *text = sli_arena_printf(arena, "%s%s%.*s/%s", directory, separator, length, file,
-                                        plain_path(node->text));
-    if (text == NULL) {
-        return SL_ERR_NOMEM;
-    }
-    node->text = text;
-    return SL_OK;
-}
+/* --- The whole ----------------------------------------------------------------------------- */
 
 sl_err sli_value_read(sli_arena *arena, const sl_param *param, sli_node *node, const sli_path *path,
                       sli_diag *diag, char *values) {
@@ -338,12 +297,15 @@ sl_err sli_value_read(sli_arena *arena, const sl_param *param, sli_node *node, c
         return read_number(arena, param, node, path, diag, values);
     case SL_TYPE_CHOICE:
         return read_choice(arena, param, node, path, diag, values);
+    case SL_TYPE_NAME_OR_PATH:
+        if (node->kind == SLI_NODE_SCALAR && sli_is_path(node->text)) {
+            SL_TRY(sli_absolute_path(arena, node));
+        }
+        return read_string(param, node, path, diag, values);
     case SL_TYPE_STRING:
         return read_string(param, node, path, diag, values);
     case SL_TYPE_PATH:
-        if (node->kind == SLI_NODE_SCALAR && node->text[0] != '\0') {
-            SL_TRY(make_absolute(arena, node));
-        }
+        SL_TRY(sli_absolute_path(arena, node));
         return read_string(param, node, path, diag, values);
     }
     return SL_ERR_BUG;
@@ -380,6 +342,9 @@ sl_err sli_value_describe(sli_arena *arena, const sl_param *param, const char **
     }
     case SL_TYPE_STRING:
         *text = "a text";
+        return SL_OK;
+    case SL_TYPE_NAME_OR_PATH:
+        *text = "a name or a path";
         return SL_OK;
     case SL_TYPE_PATH:
         *text = "a path";

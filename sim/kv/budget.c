@@ -11,6 +11,8 @@
 
 static const sl_word auto_words[] = {{"auto", SLI_AUTO}, {NULL, 0}};
 
+static const char *const allocs[] = {"paged", NULL};
+
 static const sl_param memory_params[] = {
     {.name = "utilization",
      .type = SL_TYPE_REAL,
@@ -52,6 +54,12 @@ static const sl_param memory_params[] = {
      .fallback = "auto",
      .help = "KV blocks of a replica; auto = as many as fit, a number is not checked to fit",
      .offset = offsetof(sli_memory_config, kv_blocks)},
+    {.name = "alloc",
+     .type = SL_TYPE_CHOICE,
+     .choices = allocs,
+     .fallback = "paged",
+     .help = "how a context gets its memory: paged = block by block, from anywhere in the pool",
+     .offset = offsetof(sli_memory_config, alloc)},
 };
 
 const sli_section sli_memory_section = {

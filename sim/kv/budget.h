@@ -27,6 +27,7 @@ typedef struct sli_memory_config {
     int64_t activation_bytes; /* SLI_AUTO = estimated from the batch limits */
     int64_t graphs_bytes;
     int64_t other_bytes;
+    int alloc;         /* only paged so far */
     int64_t kv_blocks; /* SLI_AUTO = what fits; else so many, whether they fit or not */
 } sli_memory_config;
 

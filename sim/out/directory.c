@@ -140,6 +140,15 @@ static sl_err check_target(sli_directory *directory, bool force, sli_diag *diag)
     return SL_ERR_IO;
 }
 
+/* Makes the folders above a path that do not exist yet; the first failure shows in mkdir(path). */
+static void make_parents(char *path) {
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0777);
+        *slash = '/';
+    }
+}
+
 /* Clears what a killed run left behind, then makes DIR.part anew. */
 static sl_err make_part(const sli_directory *directory, sli_diag *diag) {
     const char *part = directory->part_path;
@@ -154,6 +163,7 @@ static sl_err make_part(const sli_directory *directory, sli_diag *diag) {
                        part);
         return SL_ERR_IO;
     }
+    make_parents(directory->part_path);
     if (mkdir(part, 0777) != 0) {
         sli_diag_error(diag, no_mark, NULL, "cannot create %s: %s", part, strerror(errno));
         return SL_ERR_IO;

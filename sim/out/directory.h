@@ -28,7 +28,7 @@ typedef struct sli_directory {
     bool is_open;
 } sli_directory;
 
-/* Makes DIR.part. The parent must exist. */
+/* Makes DIR.part, and the folders above it that do not exist. */
 SL_NODISCARD sl_err sli_directory_open(sli_directory *directory, const char *path, bool force,
                                        sli_diag *diag);
 

@@ -83,7 +83,7 @@ static void put_part(line *l, const char *format, ...) {
     va_end(args);
     int width = width_of(text);
     if (l->has_part && l->column + 3 + width > COLUMN_MAX) {
-        fprintf(l->file, " ·\n%*s", l->indent, "");
+        fprintf(l->file, "\n%*s", l->indent, "");
         l->column = l->indent;
     } else if (l->has_part) {
         fputs(" · ", l->file);
@@ -94,29 +94,47 @@ static void put_part(line *l, const char *format, ...) {
     l->has_part = true;
 }
 
+static size_t append(char *text, size_t size, size_t length, const char *format, ...)
+    SL_PRINTF(4, 5);
+
+/* Appends to a text of `length` bytes, cut at `size`; answers the new length. */
+static size_t append(char *text, size_t size, size_t length, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int more = vsnprintf(text + length, size - length, format, args);
+    va_end(args);
+    size_t whole = length + (more > 0 ? (size_t)more : 0);
+    return whole < size ? whole : size - 1;
+}
+
 static void end_line(line *l) {
     fputc('\n', l->file);
 }
 
 /* The parts ---------------------------------------------------------------------------------- */
 
+/* The workload, and on the same line if there is room the system that serves it. */
 static void put_heading(FILE *file, const sli_run_facts *facts) {
-    line l = begin_line(file, "", 0);
-    if (facts->workload != NULL) {
-        put_part(&l, "%s", facts->workload);
-    }
+    char system[256] = "";
+    size_t length = 0;
     if (facts->model != NULL) {
-        put_part(&l, "%s", facts->model);
+        length = append(system, sizeof system, length, "%s · ", facts->model);
     }
     if (facts->hardware != NULL) {
         char count[NUMBER_SIZE];
         sli_format_count(facts->replica_count, count, sizeof count);
-        put_part(&l, "%s × %s, tp %lld", count, facts->hardware, (long long)facts->tp_count);
+        length = append(system, sizeof system, length, "%s × %s, tp %lld · ", count,
+                        facts->hardware, (long long)facts->tp_count);
     }
     if (facts->policy != NULL) {
-        put_part(&l, "%s", facts->policy);
+        length = append(system, sizeof system, length, "%s · ", facts->policy);
     }
-    put_part(&l, "seed %lld", (long long)facts->seed);
+    append(system, sizeof system, length, "seed %lld", (long long)facts->seed);
+    line l = begin_line(file, "", 0);
+    if (facts->workload != NULL) {
+        put_part(&l, "%s", facts->workload);
+    }
+    put_part(&l, "%s", system);
     end_line(&l);
 }
 
@@ -239,6 +257,21 @@ static void put_slo(FILE *file, const sli_slo *slo, const sli_metrics *m) {
     end_line(&l);
 }
 
+static void put_preemptions(FILE *file, const sli_metrics *m) {
+    if (m->preemption_count == 0) {
+        return;
+    }
+    char text[NUMBER_SIZE];
+    sli_format_count(m->preemption_count, text, sizeof text);
+    line l = begin_line(file, "  preempted", INDENT);
+    put_part(&l, "%s time%s", text, m->preemption_count == 1 ? "" : "s");
+    if (m->reprefilled_frac.kind == SLI_VALUE_REAL) {
+        format_percent(m->reprefilled_frac.real, text);
+        put_part(&l, "%s of the computed tokens had been computed before", text);
+    }
+    end_line(&l);
+}
+
 static void put_memory(FILE *file, const sli_metrics *m) {
     if (m->step_count == 0) {
         return;
@@ -254,13 +287,11 @@ static void put_memory(FILE *file, const sli_metrics *m) {
         format_percent(m->kv_mean_frac.real, text);
         put_part(&l, "mean %s while busy", text);
     }
-    sli_format_count(m->preemption_count, text, sizeof text);
-    put_part(&l, "%s preemption%s", text, m->preemption_count == 1 ? "" : "s");
-    if (m->preemption_count > 0 && m->reprefilled_frac.kind == SLI_VALUE_REAL) {
-        format_percent(m->reprefilled_frac.real, text);
-        put_part(&l, "%s of the computed tokens were computed again", text);
+    if (m->preemption_count == 0) {
+        put_part(&l, "0 preemptions");
     }
     end_line(&l);
+    put_preemptions(file, m);
     if (m->prefix_hit_frac.kind == SLI_VALUE_REAL) {
         format_percent(m->prefix_hit_frac.real, text);
         l = begin_line(file, "  prefix", INDENT);

@@ -1,6 +1,7 @@
 #include "run/scenario.h"
 
 #include "cluster/cluster.h"
+#include "config/absolute.h"
 #include "workloads/source.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ static const char *const dtypes[] = {"bf16", NULL};
 
 static const sl_param model_params[] = {
     {.name = "name",
-     .type = SL_TYPE_STRING,
+     .type = SL_TYPE_NAME_OR_PATH,
      .help = "a model that sluice knows, or the path of a model file",
      .offset = offsetof(sli_model_config, name)},
     {.name = "weights",
@@ -333,12 +334,12 @@ static const sl_param scenario_params[] = {
      .help = "of every random stream",
      .offset = offsetof(sli_scenario, seed)},
     {.name = "plugin",
-     .type = SL_TYPE_STRING,
+     .type = SL_TYPE_NAME_OR_PATH,
      .fallback = "none",
      .help = "shared object with more policies",
      .offset = offsetof(sli_scenario, plugin)},
     {.name = "hardware",
-     .type = SL_TYPE_STRING,
+     .type = SL_TYPE_NAME_OR_PATH,
      .help = "a device that sluice knows, or the path of a profile",
      .offset = offsetof(sli_scenario, hardware)},
 };

@@ -387,8 +387,10 @@ static void describes_every_key(void **state) {
         "                            Lengths of prompts\n"
         "prompt.fixed                a number of tokens",
         "prompt.lognormal.cv         a number, at least 0 (default 1)\n",
-        "prompt.quantiles            a list of rows [frac, tokens] (required)\n",
+        "prompt.quantiles            a list of rows [frac, tokens]\n",
         "scheduler                   one of orca, vllm_v1 (default vllm_v1)\n",
+        "  with scheduler.name: vllm_v1\n"
+        "scheduler.chunked ",
         "bandwidth                   {value, source, date}: a bandwidth with a unit (B/s",
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {

@@ -422,6 +422,7 @@ static void assert_agrees(const world *it) {
         assert_int_equal(it->contexts[i].block_count, model->count);
         assert_int_equal(it->contexts[i].tokens, model->tokens);
         assert_int_equal(it->contexts[i].published_blocks, model->published);
+        assert_int_equal(it->contexts[i].reserved_blocks, model->reserved);
         for (int64_t j = 0; j < model->count; j++) {
             assert_int_equal(it->contexts[i].blocks[j], model->blocks[j]);
         }

@@ -146,7 +146,8 @@ static void finds_the_common_tokens_at_any_block_size(void **state) {
 
 /* ---- The index against a list ---- */
 
-enum { LIST_BLOCKS = 40, DISTINCT_KEYS = 12 };
+/* Twice as many keys as buckets, so that those which differ in one field alone meet in one. */
+enum { LIST_BLOCKS = 32, DISTINCT_KEYS = 64 };
 
 typedef struct listed {
     bool is_findable;
@@ -165,6 +166,11 @@ static sli_block_key key_number(int number) {
     default:
         return (sli_block_key){1, 1, (uint32_t)part + 2};
     }
+}
+
+/* Low numbers come often, so that there are copies. */
+static int draw_key(sli_rng *rng) {
+    return (int)sli_rng_below(rng, 1 + sli_rng_below(rng, DISTINCT_KEYS));
 }
 
 static uint32_t oldest_copy(const listed *list, int key) {
@@ -192,7 +198,7 @@ static void finds_the_oldest_of_equal_copies(void **state) {
             sli_prefix_remove(&prefix, block);
             list[block].is_findable = false;
         } else {
-            list[block] = (listed){true, (int)sli_rng_below(&rng, DISTINCT_KEYS), now};
+            list[block] = (listed){true, draw_key(&rng), now};
             choices += oldest_copy(list, list[block].key) != block;
             sli_prefix_insert(&prefix, block, key_number(list[block].key));
         }
@@ -200,7 +206,7 @@ static void finds_the_oldest_of_equal_copies(void **state) {
             assert_int_equal(sli_prefix_find(&prefix, key_number(key)), oldest_copy(list, key));
         }
     }
-    assert_true(choices > 1000);
+    assert_true(choices > 500);
     sli_prefix_fini(&prefix);
 }
 

@@ -187,9 +187,16 @@ static void the_rest_of_a_killed_run_is_cleared(void **state) {
     expect_text("out/run.sqlite", "new");
 }
 
+static void folders_above_are_made(void **state) {
+    (void)state;
+    write_and_commit("a/b/out", false, "new");
+    expect_text("a/b/out/run.sqlite", "new");
+}
+
 static void places_that_cannot_be_written_are_named(void **state) {
     (void)state;
-    expect_refusal("nowhere/out", false, "nowhere/out.part");
+    put_file("file", "dear");
+    expect_refusal("file/out", false, "file/out");
     expect_refusal("", false, "cannot be");
     expect_refusal(".", true, "cannot be");
     expect_refusal("a/..", true, "cannot be");
@@ -241,6 +248,7 @@ int main(void) {
         IN_FOLDER(what_sluice_did_not_write_is_never_touched),
         IN_FOLDER(files_and_links_are_not_directories),
         IN_FOLDER(the_rest_of_a_killed_run_is_cleared),
+        IN_FOLDER(folders_above_are_made),
         IN_FOLDER(places_that_cannot_be_written_are_named),
         IN_FOLDER(a_failed_commit_keeps_what_was_written),
         IN_FOLDER(a_failed_write_is_reported),

@@ -113,6 +113,7 @@ static const bad_trace azure_traces[] = {
      "FILE:2: ContextTokens: expected a whole number from 1 to 1000000000, found '-3'\n"
      "FILE:2: GeneratedTokens: expected a whole number from 0 to 1000000000, found ''\n"},
     {HEADER "2023-02-29 00:00:00,1,1\n", "FILE:2: " TIME_EXPECTED "'2023-02-29 00:00:00'\n"},
+    {HEADER "2100-02-29 00:00:00,1,1\n", "FILE:2: " TIME_EXPECTED "'2100-02-29 00:00:00'\n"},
     {HEADER "2023-13-01 00:00:00,1,1\n", "FILE:2: " TIME_EXPECTED "'2023-13-01 00:00:00'\n"},
     {HEADER "2023-11-16 24:00:00,1,1\n", "FILE:2: " TIME_EXPECTED "'2023-11-16 24:00:00'\n"},
     {HEADER "2023-11-16 18:60:00,1,1\n", "FILE:2: " TIME_EXPECTED "'2023-11-16 18:60:00'\n"},

@@ -163,6 +163,13 @@ static void window_comes_before_limit_and_moves_time(void **state) {
     arrivals_free(&list);
 }
 
+static void window_leaves_its_end_out(void **state) {
+    (void)state;
+    arrivals list = replay("mooncake", A C E B D F, ", window: {from: 20 ms, to: 90 ms}");
+    assert_string_equal(order_of(&list), "cebd");
+    arrivals_free(&list);
+}
+
 static void rate_scale_divides_times(void **state) {
     (void)state;
     arrivals list = replay("mooncake", A F, ", rate_scale: 2.5");
@@ -261,6 +268,7 @@ int main(void) {
         cmocka_unit_test(reads_its_own_rows),
         cmocka_unit_test(sorts_stably_and_says_so),
         cmocka_unit_test(window_comes_before_limit_and_moves_time),
+        cmocka_unit_test(window_leaves_its_end_out),
         cmocka_unit_test(rate_scale_divides_times),
         cmocka_unit_test(output_tokens_take_the_place_of_outputs),
         cmocka_unit_test(drops_or_floors_zero_outputs),

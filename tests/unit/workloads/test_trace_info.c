@@ -91,6 +91,7 @@ static void counts_oddities_in_file_order(void **state) {
     assert_int_equal(info.unsorted_count, 2);
     assert_int_equal(info.hash_mismatch_count, 1);
     assert_int_equal(info.duration_ns, 2000000);
+    assert_int_equal(info.largest_tie_count, 2);
 }
 
 static void says_when_it_knows_no_format(void **state) {

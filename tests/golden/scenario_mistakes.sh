@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# Mistakes in a scenario: each named with its place and its cure, exit 3, nothing written.
+# shellcheck source=tests/golden/lib.sh
+. "$(dirname "$0")/lib.sh"
+cp "$scenarios/small.yaml" .
+
+title "A key that does not exist"
+cat >unknown.yaml <<'END'
+extends: small.yaml
+engine:
+  max_seq: 64
+output: {dri: out}
+END
+sluice 3 run unknown.yaml
+
+title "A unit of the wrong kind, and one that does not exist"
+cat >unit.yaml <<'END'
+extends: small.yaml
+engine: {max_batched_tokens: 8 GiB}
+run: {warmup: 10 fortnights}
+END
+sluice 3 run unit.yaml
+
+title "A number without its unit"
+cat >bare.yaml <<'END'
+extends: small.yaml
+slo: {ttft: 500}
+workload:
+  rate: 10
+END
+sluice 3 run bare.yaml
+
+title "The same key twice"
+cat >twice.yaml <<'END'
+extends: small.yaml
+seed: 1
+seed: 2
+END
+sluice 3 run twice.yaml
+
+title "A tab"
+printf 'extends: small.yaml\nengine:\n\tmax_seqs: 4\n' >tab.yaml
+sluice 3 run tab.yaml
+
+title "A file cut short"
+printf 'extends: small.yaml\nengine: {max_seqs: 4,\n' >short.yaml
+sluice 3 run short.yaml
+
+title "Binary data"
+printf '\177ELF\002\001\001\000\000\377\376' >binary.yaml
+sluice 3 run binary.yaml
+
+title "An empty file, and none"
+: >empty.yaml
+sluice 3 run empty.yaml
+sluice 3 run absent.yaml
+
+title "A list where a mapping belongs"
+printf -- '- sluice: 1\n' >list.yaml
+sluice 3 run list.yaml
+
+title "Anchors, and extends that go in a circle"
+printf 'extends: small.yaml\nengine: &e {max_seqs: 4}\n' >anchor.yaml
+sluice 3 run anchor.yaml
+printf 'extends: b.yaml\n' >a.yaml
+printf 'extends: a.yaml\n' >b.yaml
+sluice 3 run a.yaml
+
+title "Values out of range, and words that are no choice"
+cat >range.yaml <<'END'
+extends: small.yaml
+replicas: {count: 0, tp: 3}
+memory: {utilization: 1.5}
+engine: {order: fifo, policy: vllm}
+END
+sluice 3 run range.yaml
+
+title "A prompt of no tokens, and no requests at all"
+cat >zero.yaml <<'END'
+extends: small.yaml
+workload: {prompt: {fixed: 0 tokens}, requests: 0}
+END
+sluice 3 run zero.yaml
+
+title "Negative and undefined numbers"
+cat >nan.yaml <<'END'
+extends: small.yaml
+workload: {rate: nan /s}
+run: {warmup: -1 s, time_limit: inf s}
+END
+sluice 3 run nan.yaml
+
+title "Two things where one is asked for"
+cat >both.yaml <<'END'
+extends: small.yaml
+workload: {prompt: {fixed: 10 tokens, uniform: {min: 1 tokens, max: 2 tokens}}}
+END
+sluice 3 run both.yaml
+
+title "What is needed and not given"
+printf 'sluice: 1\n' >bare_bones.yaml
+sluice 3 run bare_bones.yaml
+
+title "On the command line"
+sluice 3 run small.yaml --set engine.max_seq=4
+sluice 3 run small.yaml --set engine.max_seqs
+sluice 3 run small.yaml --set seed=x --set engine.block=0
+
+title "Models, devices and policies that are not known"
+sluice 3 run small.yaml --set model=llama-3.1-9b
+sluice 3 run small.yaml --set hardware=h100
+sluice 3 run small.yaml --set route=roundrobin
+
+title "The same mistakes are found without running"
+sluice 3 check unknown.yaml
+
+finish
