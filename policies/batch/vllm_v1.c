@@ -51,9 +51,16 @@ static int64_t chunk_cap(const vllm_v1 *policy) {
     return policy->long_prefill_tokens > 0 ? policy->long_prefill_tokens : INT64_MAX;
 }
 
-/* Preempts until the request has its blocks; false when it had to give itself up. */
+static int64_t min_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Preempts until the request has its blocks; false when it had to give itself up. What it asks for
+ * is settled before: it does not grow with the budget that a victim gives back. */
 static bool take_or_preempt(const vllm_v1 *policy, sl_plan *plan, sl_request *request) {
-    while (sl_plan_take(plan, request, chunk_cap(policy)).code == SL_ANSWER_SHORT) {
+    int64_t tokens = chunk_cap(policy);
+    while (sl_plan_take(plan, request, tokens).code == SL_ANSWER_SHORT) {
+        tokens = min_of(tokens, sl_plan_look(plan).budget_left);
         sl_request *victim = sl_plan_victim(plan);
         sl_plan_preempt(plan, victim, SL_PREEMPT_RECOMPUTE);
         if (victim == request) {

@@ -108,12 +108,29 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
     return last[b_length];
 }
 
+/* The shortest candidate that begins with a word that is long enough to mean something. */
+static const char *completed(const char *word, size_t length, const char *const *candidates,
+                             size_t count) {
+    enum { PREFIX_MIN_CHARS = 3 };
+    const char *shortest = NULL;
+    for (size_t i = 0; i < count && length >= PREFIX_MIN_CHARS; i++) {
+        bool begins = strncmp(word, candidates[i], length) == 0;
+        if (begins && (shortest == NULL || strlen(candidates[i]) < strlen(shortest))) {
+            shortest = candidates[i];
+        }
+    }
+    return shortest;
+}
+
 const char *sli_nearest(const char *word, const char *const *candidates, size_t count) {
     size_t length = strlen(word);
     if (length > NEAREST_MAX_CHARS) {
         return NULL;
     }
-    const char *nearest = NULL;
+    const char *nearest = completed(word, length, candidates, count);
+    if (nearest != NULL) {
+        return nearest;
+    }
     size_t nearest_distance = length / 2 + 1; /* at most half of the word may be wrong */
     for (size_t i = 0; i < count; i++) {
         size_t candidate_length = strlen(candidates[i]);

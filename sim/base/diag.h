@@ -50,7 +50,8 @@ void sli_diag_warning(sli_diag *diag, sli_mark mark, const char *path, const cha
 /* Prints all entries, one a line, in order of addition. */
 void sli_diag_print(const sli_diag *diag, FILE *file);
 
-/* The candidate nearest to `word` by edit distance, or NULL when none is near enough to suggest. */
+/* The candidate that `word` begins, else the nearest by edit distance, or NULL when none is near
+ * enough to suggest. */
 const char *sli_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

@@ -37,8 +37,12 @@ static sli_option *find(sli_option *options, const char *name, size_t length) {
 static bool add_value(const char *verb, sli_option *option, const char *value) {
     size_t limit = option->is_repeatable ? SLI_OPTION_VALUES_MAX : 1;
     if (option->count >= limit) {
-        fprintf(stderr, "sluice %s: %s can be given at most %zu time%s\n", verb, option->name,
-                limit, limit == 1 ? "" : "s");
+        if (limit == 1) {
+            fprintf(stderr, "sluice %s: %s can be given only once\n", verb, option->name);
+        } else {
+            fprintf(stderr, "sluice %s: %s can be given at most %zu times\n", verb, option->name,
+                    limit);
+        }
         return false;
     }
     option->values[option->count++] = value;

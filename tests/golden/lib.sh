@@ -8,7 +8,7 @@
 # compared as text, so it holds messages and no simulated figures: those are compared with figures
 # from outside by `equal` and `between`.
 #
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # some names are used by the tests only
 set -uo pipefail
 
 golden_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -46,7 +46,19 @@ between() {
 
 # title TEXT: a heading in the transcript
 title() {
-    printf '\n# %s\n' "$*" >>"$golden_transcript"
+    [ ! -s "$golden_transcript" ] || echo >>"$golden_transcript"
+    echo "# $*" >>"$golden_transcript"
+}
+
+# The arguments as somebody would type them
+as_typed() {
+    local word
+    for word in "$@"; do
+        case $word in
+        '' | *[!A-Za-z0-9_./=,:-]*) printf " '%s'" "$word" ;;
+        *) printf ' %s' "$word" ;;
+        esac
+    done
 }
 
 # Drops what depends on where and when a test runs, and the figures that a simulation found.
@@ -62,7 +74,7 @@ sluice() {
     "$sluice_program" "$@" >"$golden_work/.said" 2>&1 </dev/null
     code=$?
     {
-        echo "\$ sluice $*"
+        echo "\$ sluice$(as_typed "$@")"
         grep -aE "${only:-}" "$golden_work/.said" | without_circumstances
         echo "exit $code"
     } >>"$golden_transcript"

@@ -11,6 +11,7 @@
 #                    in its comment, `# exit 3`
 #   ```text output   what the commands before have printed, to the character; digests and wall
 #                    times aside
+#   ```text excerpt  the same with lines left out
 #   data             needs public traces: skipped unless SLUICE_DATA names the folder above traces/
 #   untested         installs, downloads or takes minutes: not run
 #
@@ -89,9 +90,13 @@ without_circumstances() {
     sed -E -e 's/digest [0-9a-f]{16}/digest/' -e 's/ simulated in .*/ simulated/' "$1"
 }
 
+# compare_output KIND: an output has no other lines, an excerpt none that was not printed.
 compare_output() {
     diff <(without_circumstances "$scratch/block") <(without_circumstances "$scratch/printed") \
-        >"$scratch/said" || fault "the output is another:
+        >"$scratch/said" || true
+    local strange='^[<>]'
+    [ "$1" = output ] || strange='^<'
+    ! grep -q "$strange" "$scratch/said" || fault "the output is another:
 $(cat "$scratch/said")"
 }
 
@@ -105,7 +110,13 @@ run_block() {
     case $kind in
     yaml) check_yaml ;;
     sh) run_commands ;;
-    text) [[ $words == *" output "* ]] && compare_output || return 0 ;;
+    text)
+        case $words in
+        *" output "*) compare_output output ;;
+        *" excerpt "*) compare_output excerpt ;;
+        *) return ;;
+        esac
+        ;;
     *) return ;;
     esac
     examples=$((examples + 1))

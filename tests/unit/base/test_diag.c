@@ -76,6 +76,16 @@ static void suggests_the_word_that_was_meant(void **state) {
     assert_string_equal(sli_nearest("rate", keys, KEY_COUNT), "rate");
 }
 
+/* Half a name says more than a name of the same length with another letter. */
+static void suggests_the_shortest_word_that_was_begun(void **state) {
+    (void)state;
+    static const char *const words[] = {"h200", "h100-sxm-96g", "h100-sxm"};
+    assert_string_equal(sli_nearest("h100", words, 3), "h100-sxm");
+    static const char *const policies[] = {"orca", "vllm_v1"};
+    assert_string_equal(sli_nearest("vllm", policies, 2), "vllm_v1");
+    assert_null(sli_nearest("vl", policies, 2)); /* too little to tell */
+}
+
 /* Two swapped neighbours are one mistake: of two candidates one substitution wins over none. */
 static void counts_swapped_neighbours_as_one_mistake(void **state) {
     (void)state;
@@ -104,6 +114,7 @@ int main(void) {
         cmocka_unit_test(copies_what_it_is_given),
         cmocka_unit_test(is_empty_and_usable_after_fini),
         cmocka_unit_test(suggests_the_word_that_was_meant),
+        cmocka_unit_test(suggests_the_shortest_word_that_was_begun),
         cmocka_unit_test(counts_swapped_neighbours_as_one_mistake),
         cmocka_unit_test(is_silent_when_nothing_is_near),
     };
