@@ -51,7 +51,7 @@ static double arrivals_per_s(const queueing_system *queue) {
 }
 
 /*
- * Requests of a run, so that a batch is as long as sixty spans of correlation and its mean nearly
+ * Requests of a run, so that a batch is as long as forty spans of correlation and its mean nearly
  * independent of the next one's. The waits of M/M/1 are correlated over
  *   (2 + 5 r - 4 r^2 + r^3) / ((2 - r) (1 - r)^2)
  * requests at load r (asymptotic by simple variance; Daley, Journal of Applied Probability 5, 1968;
@@ -61,7 +61,7 @@ static double arrivals_per_s(const queueing_system *queue) {
 static size_t run_requests(const queueing_system *queue) {
     double r = queue->load;
     double span = (2 + 5 * r - 4 * r * r + r * r * r) / ((2 - r) * (1 - r) * (1 - r));
-    double batch = 60 * span * (1 + queue->service.cv2) / 2;
+    double batch = 40 * span * (1 + queue->service.cv2) / 2;
     return (size_t)ceil(batch * BATCHES / (1 - DROPPED_FRAC));
 }
 
@@ -186,8 +186,11 @@ static void hold_single_server_to_theory(service_law service, const double *load
         simulate_all(&queue, &runs);
         assert_law(runs.wait_s, service.prompt, wait_s);
         assert_law(runs.delayed_frac, service.prompt, queue.load);
-        assert_rejected(runs.wait_s, sli_mg1_wait_s(1.05 * rate, SERVICE_MEAN_S, service.cv2));
-        assert_rejected(runs.delayed_frac, 1.05 * queue.load);
+        /* A theory of a fifth less idle time is wrong. */
+        double busier = queue.load + 0.2 * (1 - queue.load);
+        assert_rejected(runs.wait_s,
+                        sli_mg1_wait_s(busier / SERVICE_MEAN_S, SERVICE_MEAN_S, service.cv2));
+        assert_rejected(runs.delayed_frac, busier);
     }
 }
 
@@ -199,13 +202,13 @@ static void mm1_waits_as_theory_says(void **state) {
 
 static void md1_waits_as_theory_says(void **state) {
     (void)state;
-    const double loads[] = {0.3, 0.5, 0.7, 0.9};
-    hold_single_server_to_theory(constant, loads, 4);
+    const double loads[] = {0.3, 0.6, 0.9};
+    hold_single_server_to_theory(constant, loads, 3);
 }
 
 static void mg1_waits_as_theory_says(void **state) {
     (void)state;
-    const double loads[] = {0.5, 0.8};
+    const double loads[] = {0.5, 0.7};
     hold_single_server_to_theory(uniform, loads, 2);
     hold_single_server_to_theory(lognormal, loads, 2);
 }
@@ -213,7 +216,7 @@ static void mg1_waits_as_theory_says(void **state) {
 static void mmk_waits_as_theory_says(void **state) {
     (void)state;
     const int servers[] = {2, 5};
-    const double loads[] = {0.5, 0.8};
+    const double loads[] = {0.5, 0.7};
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < 2; j++) {
             queueing_system queue = {servers[i], exponential, loads[j]};
