@@ -163,10 +163,36 @@ static void preempted_twice_before_the_first_token(void **state) {
     assert_int_equal(it.records[1].preemption_count, 2);
 }
 
+/*
+ * 4 tokens a step. A (4 in, 5 out) arrives at 0, B (12 in, 1 out) at 5 ns.
+ *   0  A 4 tokens              10  A out 1; A 1 in 2 blocks, B 3 in 1
+ *  20  A 1, B 3 more: all 4 blocks held
+ *  30  A 1; B would need a third block and gives itself up with 6 tokens computed
+ *  40  A 1; B 3, half of what it had
+ *  50  A out 5, finished; B 4, the last of which is new: it has caught up at 60
+ *  60  B 4        70  B 1     80  B out 1, finished
+ */
+static void recomputing_in_chunks(void **state) {
+    (void)state;
+    scene it;
+    sl_probe probe;
+    set_up(&it, &probe, 4);
+    add(&it, 0, 0, 4, 5);
+    add(&it, 1, 5, 12, 1);
+    play_to_the_end(&it);
+    assert_phases(&it.records[0], (const int64_t[]){0, 10, 40, 0, 0});
+    assert_phases(&it.records[1], (const int64_t[]){5, 40, 0, 10, 20});
+    assert_int_equal(it.records[1].end_ns, 80);
+    assert_int_equal(it.records[1].computed_tokens, 18);
+    assert_int_equal(it.records[1].recomputed_tokens, 6);
+    assert_int_equal(it.records[1].preemption_count, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(preempted_while_decoding),
         cmocka_unit_test(preempted_twice_before_the_first_token),
+        cmocka_unit_test(recomputing_in_chunks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
