@@ -66,7 +66,8 @@ static bool make_servable(const sli_cluster *cluster, sl_request *request) {
         request->desc.output_tokens = room_tokens;
     }
     const sli_pool *pool = &cluster->replicas[0].domain.core.pool;
-    return sli_pool_blocks_for(pool, sli_request_final_tokens(&request->desc)) <= pool->block_count;
+    return sli_pool_blocks_for(pool, sli_request_final_tokens(&request->desc)) <=
+           pool->config.block_count;
 }
 
 static void reject(sli_cluster *cluster, sl_request *request) {
@@ -161,6 +162,7 @@ static void cancel(void *self, uint64_t id) {
         sli_request_report(request, cluster->world, SL_ABORT, SL_NO_REPLICA,
                            request->record.generated_tokens);
         sli_queue_remove(&cluster->shared, request);
+        sli_context_forget(&request->context);
         sli_request_end(request, cluster->world, SL_ABORTED, SL_NO_REPLICA);
         destroy(cluster, request);
     }
@@ -208,6 +210,7 @@ sl_err sli_cluster_init(sli_cluster *cluster, sli_world *world, const sli_cluste
 
 static void leave_unfinished(sli_cluster *cluster, sl_request *request, uint32_t replica) {
     sli_request_end(request, cluster->world, SL_UNFINISHED, replica);
+    sli_context_forget(&request->context);
     sli_request_destroy(request);
     cluster->live_count--;
 }
@@ -224,13 +227,16 @@ static void empty_queue(sli_cluster *cluster, sli_queue *queue, uint32_t replica
 static void empty_core(sli_cluster *cluster, sli_core *core) {
     while (core->first_running != NULL) {
         sl_request *request = core->first_running;
-        sli_core_unseat(core, request);
+        sli_core_unseat(core, request, false);
         leave_unfinished(cluster, request, core->index);
     }
     empty_queue(cluster, &core->queue, core->index);
 }
 
 void sli_cluster_close(sli_cluster *cluster, bool is_drained) {
+    for (uint32_t i = 0; i < cluster->config->replica_count; i++) {
+        sli_domain_stop(&cluster->replicas[i].domain);
+    }
     if (is_drained && cluster->live_count > 0) {
         sli_report_deadlock(cluster);
     }

@@ -1,8 +1,6 @@
 #include "cluster/liveness.h"
 
-#include "kv/audit.h"
-
-#include <stdlib.h>
+#include "engine/audit.h"
 
 static const sl_request *first_waiting(const sli_cluster *cluster, const sli_core *core) {
     const sl_request *own = sli_queue_first(&core->queue);
@@ -27,44 +25,28 @@ void sli_report_deadlock(sli_cluster *cluster) {
     long long held_blocks = (long long)sli_pool_held_blocks(&core->pool);
     if (waiting == NULL) {
         sli_world_fail(cluster->world, SL_ERR_LIVENESS,
-                       "deadlock at %.9f s: replica %u holds %lld running requests (%lld of %u "
+                       "deadlock at %.9f s: replica %u holds %lld running requests (%lld of %lld "
                        "blocks), and policy '%s' plans nothing for them",
                        now_s, core->index, (long long)core->running, held_blocks,
-                       core->pool.block_count, core->policy->policy.name);
+                       (long long)core->pool.config.block_count, core->policy->policy.name);
         return;
     }
     long long need_blocks = (long long)sli_pool_blocks_for(
         &core->pool, sli_request_final_tokens(&waiting->desc));
     sli_world_fail(cluster->world, SL_ERR_LIVENESS,
                    "deadlock at %.9f s: %lld requests are left and nothing can happen; replica %u: "
-                   "%lld running hold %lld of %u blocks, %lld wait, the first (request %u:%llu, "
+                   "%lld running hold %lld of %lld blocks, %lld wait, the first (request %u:%llu, "
                    "%lld prompt tokens, up to %lld blocks) is not admitted by policy '%s'",
                    now_s, (long long)cluster->live_count, core->index, (long long)core->running,
-                   held_blocks, core->pool.block_count, (long long)sli_core_waiting(core),
-                   SL_REQUEST_SOURCE(waiting->id),
+                   held_blocks, (long long)core->pool.config.block_count,
+                   (long long)sli_core_waiting(core), SL_REQUEST_SOURCE(waiting->id),
                    (unsigned long long)SL_REQUEST_INDEX(waiting->id),
                    (long long)waiting->desc.prompt_tokens, need_blocks, core->policy->policy.name);
 }
 
-static const char *audit_core(const sli_core *core) {
-    size_t count = (size_t)core->running;
-    const sli_context **contexts = malloc((count + 1) * sizeof *contexts);
-    if (contexts == NULL) {
-        return NULL; /* nothing is known to be wrong */
-    }
-    size_t i = 0;
-    for (const sl_request *request = core->first_running; request != NULL;
-         request = request->next) {
-        contexts[i++] = &request->context;
-    }
-    const char *fault = sli_pool_audit(&core->pool, contexts, i);
-    free(contexts);
-    return fault;
-}
-
 void sli_check_conservation(sli_cluster *cluster) {
     for (uint32_t i = 0; i < cluster->config->replica_count; i++) {
-        const char *fault = audit_core(&cluster->replicas[i].domain.core);
+        const char *fault = sli_core_audit(&cluster->replicas[i].domain.core);
         if (fault != NULL) {
             sli_world_fail(cluster->world, SL_ERR_BUG, "replica %u: %s", i, fault);
         }

@@ -25,7 +25,7 @@ sl_err sli_cost_create(sli_arena *arena, const sli_cost_config *config,
     if (pnorm == NULL) {
         return SL_ERR_NOMEM;
     }
-    *pnorm = (sli_pnorm_model){.architecture = architecture, .device = device, .tp = tp};
+    SL_TRY(sli_pnorm_init(arena, architecture, device, tp, pnorm));
     *model = sli_pnorm_interface(pnorm);
     return SL_OK;
 }

@@ -115,7 +115,7 @@ static wide table_ns(const sli_table *table, int64_t tokens) {
     return from->time_ns + divide_rounded(rise, to->tokens - from->tokens);
 }
 
-static void fixed_step(const void *self, const sl_batch_shape *shape, sl_step_cost *cost) {
+static void fixed_step(void *self, const sl_batch_shape *shape, sl_step_cost *cost) {
     const sli_fixed_config *config = self;
     wide total = table_ns(&config->table, shape->tokens) + config->step_ns +
                  (wide)config->token_ns * shape->tokens +
@@ -147,5 +147,5 @@ sl_err sli_fixed_check(const sli_fixed_config *config, sli_mark mark, const char
 sl_cost_model sli_fixed_model(const sli_fixed_config *config) {
     static const sl_cost_ops ops = {.step = fixed_step};
     SL_ASSERT(config != NULL);
-    return (sl_cost_model){.ops = &ops, .self = config};
+    return (sl_cost_model){.ops = &ops, .self = (void *)config}; /* only read */
 }

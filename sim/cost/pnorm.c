@@ -14,25 +14,52 @@ typedef struct layer_ns {
     double all_reduce;
 } layer_ns;
 
-static layer_ns time_layer(const sli_pnorm_model *model, const sli_layer_run *run,
-                           const sl_batch_shape *shape) {
-    const sli_device *device = model->device;
-    sli_layer_work work;
-    sli_opcount_layer(model->architecture, run, model->tp, shape, &work);
+/* What depends on the tokens of the step alone, and so is remembered. */
+enum { TERM_GEMM, TERM_ELEMENTWISE, TERM_ALL_REDUCE };
 
-    layer_ns layer = {0};
+static void time_token_terms(const sli_pnorm_model *model, const sli_layer_work *work,
+                             double terms[SLI_MEMO_VALUES]) {
+    const sli_device *device = model->device;
+    double gemm = 0.0;
     for (int i = 0; i < SLI_GEMM_COUNT; i++) {
-        layer.gemm += sli_gemm_ns(device, &work.gemms[i]);
+        gemm += sli_gemm_ns(device, &work->gemms[i]);
     }
-    double prefill = sli_prefill_ns(device, &work.prefill);
-    double decode = sli_decode_ns(device, &work.decode, shape->prefills == 0);
-    layer.attention = prefill + decode;
+    double elementwise = 0.0;
     for (int i = 0; i < SLI_ELEMENTWISE_COUNT; i++) {
-        layer.elementwise += sli_elementwise_ns(device, work.elementwise_bytes[i]);
+        elementwise += sli_elementwise_ns(device, work->elementwise_bytes[i]);
     }
-    layer.total = layer.gemm + prefill + decode + layer.elementwise;
-    layer.all_reduce = 2.0 * sli_all_reduce_ns(device, model->tp, work.all_reduce_bytes);
-    return layer;
+    terms[TERM_GEMM] = gemm;
+    terms[TERM_ELEMENTWISE] = elementwise;
+    terms[TERM_ALL_REDUCE] = 2.0 * sli_all_reduce_ns(device, model->tp, work->all_reduce_bytes);
+}
+
+static layer_ns time_layer(const sli_pnorm_model *model, size_t run_index,
+                           const sl_batch_shape *shape) {
+    const sli_layer_run *runs = model->architecture->layers.rows;
+    sli_layer_work work;
+    sli_opcount_layer(model->architecture, &runs[run_index], model->tp, shape, &work);
+    sli_memo_row *row;
+    if (!sli_memo_find(&model->layer_memos[run_index], shape->tokens, &row)) {
+        time_token_terms(model, &work, row->values);
+    }
+    double prefill = sli_prefill_ns(model->device, &work.prefill);
+    double decode = sli_decode_ns(model->device, &work.decode, shape->prefills == 0);
+    return (layer_ns){
+        .gemm = row->values[TERM_GEMM],
+        .attention = prefill + decode,
+        .elementwise = row->values[TERM_ELEMENTWISE],
+        .total = row->values[TERM_GEMM] + prefill + decode + row->values[TERM_ELEMENTWISE],
+        .all_reduce = row->values[TERM_ALL_REDUCE],
+    };
+}
+
+static double time_head(const sli_pnorm_model *model, const sl_batch_shape *shape) {
+    sli_memo_row *row;
+    if (!sli_memo_find(&model->head_memo, shape->emitting, &row)) {
+        sli_gemm head = sli_opcount_head(model->architecture, model->tp, shape);
+        row->values[0] = sli_gemm_ns(model->device, &head);
+    }
+    return row->values[0];
 }
 
 /* log2 of 1, 2, 4 or 8, exactly. */
@@ -44,7 +71,7 @@ static double count_doublings(int64_t tp) {
     return doublings;
 }
 
-static void pnorm_step(const void *self, const sl_batch_shape *shape, sl_step_cost *cost) {
+static void pnorm_step(void *self, const sl_batch_shape *shape, sl_step_cost *cost) {
     const sli_pnorm_model *model = self;
     const sli_engine_figures *engine = &model->device->engine;
     const sli_layer_run *runs = model->architecture->layers.rows;
@@ -53,7 +80,7 @@ static void pnorm_step(const void *self, const sl_batch_shape *shape, sl_step_co
     double *cause_ns = cost->cause_ns;
     double layers_ns = 0.0;
     for (size_t i = 0; i < model->architecture->layers.count; i++) {
-        layer_ns layer = time_layer(model, &runs[i], shape);
+        layer_ns layer = time_layer(model, i, shape);
         double count = (double)runs[i].count;
         layers_ns += count * layer.total;
         cause_ns[SL_CAUSE_GEMM] += count * layer.gemm;
@@ -61,8 +88,7 @@ static void pnorm_step(const void *self, const sl_batch_shape *shape, sl_step_co
         cause_ns[SL_CAUSE_ELEMENTWISE] += count * layer.elementwise;
         cause_ns[SL_CAUSE_COLLECTIVE] += count * layer.all_reduce;
     }
-    sli_gemm head = sli_opcount_head(model->architecture, model->tp, shape);
-    cause_ns[SL_CAUSE_HEAD] = sli_gemm_ns(model->device, &head);
+    cause_ns[SL_CAUSE_HEAD] = time_head(model, shape);
     double step_ns = engine->step_ns.value + engine->log2_tp_ns.value * count_doublings(model->tp);
     double sequences_ns = engine->sequence_ns.value * (double)shape->sequences;
     cause_ns[SL_CAUSE_ENGINE] = step_ns + sequences_ns;
@@ -75,7 +101,21 @@ static void pnorm_step(const void *self, const sl_batch_shape *shape, sl_step_co
     }
 }
 
-sl_cost_model sli_pnorm_interface(const sli_pnorm_model *model) {
+sl_err sli_pnorm_init(sli_arena *arena, const sli_architecture *architecture,
+                      const sli_device *device, int64_t tp, sli_pnorm_model *model) {
+    size_t run_count = architecture->layers.count;
+    *model = (sli_pnorm_model){.architecture = architecture, .device = device, .tp = tp};
+    model->layer_memos = sli_arena_array(arena, run_count, sizeof model->layer_memos[0]);
+    if (model->layer_memos == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < run_count; i++) {
+        SL_TRY(sli_memo_init(arena, &model->layer_memos[i]));
+    }
+    return sli_memo_init(arena, &model->head_memo);
+}
+
+sl_cost_model sli_pnorm_interface(sli_pnorm_model *model) {
     static const sl_cost_ops ops = {.step = pnorm_step};
     return (sl_cost_model){.ops = &ops, .self = model};
 }

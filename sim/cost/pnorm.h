@@ -14,17 +14,25 @@
 #ifndef SLUICE_COST_PNORM_H
 #define SLUICE_COST_PNORM_H
 
+#include "cost/memo.h"
 #include "hw/device.h"
 #include "model/architecture.h"
 #include "sluice/cost.h"
 
+/* One instance a trial: it remembers terms of earlier steps. */
 typedef struct sli_pnorm_model {
     const sli_architecture *architecture;
     const sli_device *device;
-    int64_t tp; /* sli_parallel_divides(architecture, tp) holds */
+    int64_t tp;            /* sli_parallel_divides(architecture, tp) holds */
+    sli_memo *layer_memos; /* one a run of layers, by the tokens of the step */
+    sli_memo head_memo;    /* by the emitting requests */
 } sli_pnorm_model;
 
+/* Architecture and device outlive it; what it needs lives in the arena. */
+SL_NODISCARD sl_err sli_pnorm_init(sli_arena *arena, const sli_architecture *architecture,
+                                   const sli_device *device, int64_t tp, sli_pnorm_model *model);
+
 /* The interface on a model that outlives it. A step is O(runs of layers). */
-sl_cost_model sli_pnorm_interface(const sli_pnorm_model *model);
+sl_cost_model sli_pnorm_interface(sli_pnorm_model *model);
 
 #endif

@@ -1,13 +1,15 @@
 /*
  * A scheduler core: one queue, the running requests, their KV pool and the policy that plans.
  *
- * Floor engine. This is the plain engine: a step may touch every running request and every block.
- * The planning conversation (plan.c) changes a core; the step (step.c) reads its plan, takes time,
- * and advances it. Knows nothing of routing or of other replicas.
+ * Floor engine. A running request is in lockstep (engine/lockstep.h) or loose: computing its
+ * prompt, or left out of a step. A regular step touches the loose ones only. The planning
+ * conversation (plan.c) changes a core; the step (step.c) reads its plan, takes time, and advances
+ * it. Knows nothing of routing or of other replicas.
  */
 #ifndef SLUICE_ENGINE_CORE_H
 #define SLUICE_ENGINE_CORE_H
 
+#include "engine/lockstep.h"
 #include "engine/queue.h"
 
 typedef enum sli_victim { SLI_VICTIM_LAST, SLI_VICTIM_WORST } sli_victim;
@@ -36,7 +38,10 @@ typedef struct sli_promise {
 typedef struct sli_plan_state {
     int64_t budget_left; /* INT64_MAX without a budget */
     int64_t planned_tokens;
+    int64_t prefill_tokens; /* those of chunks; known when the step begins */
     int64_t planned_requests;
+    int64_t lockstep_taken; /* members of the lockstep among them */
+    bool lockstep_bulk;     /* they were taken all at once, else their planned_tokens say which */
     int64_t admitted;
     int64_t preempted;
     bool only_decodes; /* nothing but decoding requests, one token each */
@@ -53,11 +58,18 @@ typedef struct sli_core {
     const sl_batch_policy *policy;
     void *policy_self;
     sli_pool pool;
-    sli_queue queue;   /* its own */
-    sli_queue *shared; /* of the cluster */
-    sl_request *first_running;
+    sli_queue queue;           /* its own */
+    sli_queue *shared;         /* of the cluster */
+    sl_request *first_running; /* all of them, in the order of admission */
     sl_request *last_running;
+    sl_request *first_loose; /* those outside the lockstep, in the same order */
+    sl_request *last_loose;
     int64_t running;
+    uint64_t admit_count; /* ever */
+    sli_lockstep lockstep;
+    int64_t cancelled; /* running requests that end with the step in flight */
+    sl_request **ripe; /* scratch of step.c */
+    size_t ripe_capacity;
     sli_plan_state state;
     sli_promise promise;
     bool has_ended;        /* since the last plan a request ended: no promise survives that */
@@ -72,11 +84,18 @@ SL_NODISCARD sl_err sli_core_init(sli_core *core, sli_world *world, uint32_t ind
 /* Requests that are still in the core must have been removed. */
 void sli_core_fini(sli_core *core);
 
-/* Appends to the running list; O(1). */
+/* Appends to the running list, loose; O(1). */
 void sli_core_seat(sli_core *core, sl_request *request);
 
-/* Takes a request out of the running list; its blocks are released, its plan forgotten. */
-void sli_core_unseat(sli_core *core, sl_request *request);
+/* Takes a request out of the running list; its blocks are released, its plan forgotten. What only
+ * it can find again is kept for it if it will be back. */
+void sli_core_unseat(sli_core *core, sl_request *request, bool will_be_back);
+
+/* A loose request that has just emitted a token goes on in lockstep. */
+SL_NODISCARD sl_err sli_core_join_lockstep(sli_core *core, sl_request *request);
+
+/* A member of the lockstep becomes loose, its own figures up to date. */
+void sli_core_leave_lockstep(sli_core *core, sl_request *request);
 
 /* The running request that kind `preempt` gives up: the last one, or the worst by (priority,
  * arrival); NULL if none runs. O(1), worst: O(running). */

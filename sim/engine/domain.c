@@ -8,7 +8,8 @@
  * pool can hold, token by token, takes fewer steps.
  */
 static int64_t stall_limit_steps(const sli_core *core) {
-    return 10000 + 4 * core->pool.block_tokens * (int64_t)core->pool.block_count;
+    const sli_pool_config *pool = &core->config->pool;
+    return 10000 + 4 * pool->block_tokens * pool->block_count;
 }
 
 static void mark_on_change(void *listener) {
@@ -40,45 +41,32 @@ static void post(sli_domain *domain, int64_t at_ns, sli_event_class class, sli_e
     }
 }
 
+/* ---- The cycle: plan, step, end ---- */
+
+static void check_progress(const sli_core *core) {
+    if (core->stalled_steps > stall_limit_steps(core)) {
+        sli_world_fail(core->world, SL_ERR_LIVENESS,
+                       "livelock: replica %u has repeated old work for %lld steps, no request got "
+                       "further (%lld running, %lld waiting)",
+                       core->index, (long long)core->stalled_steps, (long long)core->running,
+                       (long long)sli_core_waiting(core));
+    }
+}
+
 static void end_step(void *subject, int64_t now_ns) {
     sli_domain *domain = subject;
     (void)now_ns;
     domain->is_stepping = false;
-    domain->step_count++;
-    sli_world_step(domain->core.world, &domain->step);
-    sli_core_advance(&domain->core, &domain->listener);
-    if (domain->core.stalled_steps > stall_limit_steps(&domain->core)) {
-        sli_world_fail(domain->core.world, SL_ERR_LIVENESS,
-                       "livelock: replica %u has repeated old work for %lld steps, no request got "
-                       "further (%lld running, %lld waiting)",
-                       domain->core.index, (long long)domain->core.stalled_steps,
-                       (long long)domain->core.running, (long long)sli_core_waiting(&domain->core));
-    }
+    const sli_own *decode_own = sli_jump_finish(&domain->jump, &domain->core);
+    sli_core_advance(&domain->core, decode_own, &domain->listener);
+    check_progress(&domain->core);
     sli_domain_mark(domain);
 }
 
 static void begin_step(sli_domain *domain, int64_t now_ns) {
-    const sli_core *core = &domain->core;
-    sl_batch_shape shape;
-    sl_step_cost cost;
-    sli_core_shape(core, &shape);
-    domain->cost.ops->step(domain->cost.self, &shape, &cost);
-    domain->step = (sl_step_record){
-        .start_ns = now_ns,
-        .end_ns = sli_time_add(now_ns, cost.total_ns),
-        .replica = core->index,
-        .tokens = shape.tokens,
-        .prefill_tokens = shape.prefill_tokens,
-        .sequences = shape.sequences,
-        .running = core->running,
-        .waiting = sli_core_waiting(core),
-        .held_blocks = sli_pool_held_blocks(&core->pool),
-        .cached_blocks = core->pool.cached_blocks,
-        .pool_blocks = core->pool.block_count,
-    };
+    sli_jump_begin(&domain->jump, &domain->core, &domain->cost, now_ns);
     domain->is_stepping = true;
-    sli_event_handle handle;
-    post(domain, domain->step.end_ns, SLI_EVENT_STEP_END, end_step, &handle);
+    post(domain, sli_jump_end(&domain->jump), SLI_EVENT_STEP_END, end_step, &domain->step_event);
 }
 
 static void wake_up(void *subject, int64_t now_ns) {
@@ -103,10 +91,36 @@ static void plan_step(void *subject, int64_t now_ns) {
     }
 }
 
-void sli_domain_mark(sli_domain *domain) {
+/* ---- Disturbances ---- */
+
+/* At one instant plans come last, in the order of replicas. */
+static bool has_planned_now(const sli_domain *domain) {
     const sli_loop *loop = &domain->core.world->loop;
-    bool is_busy = domain->is_planning || domain->is_stepping;
-    if (!is_busy && !sli_evq_is_pending(loop->events, domain->plan_event)) {
+    return loop->class > SLI_EVENT_PLAN ||
+           (loop->class == SLI_EVENT_PLAN && loop->key > domain->core.index);
+}
+
+/* Steps planned ahead do not happen; the one in flight, if any, ends as it would have. */
+static void cut_jump(sli_domain *domain) {
+    sli_loop *loop = &domain->core.world->loop;
+    if (sli_jump_cut(&domain->jump, &domain->core, loop->now_ns, has_planned_now(domain))) {
+        sli_evq_move(loop->events, domain->step_event, sli_jump_end(&domain->jump));
+    } else {
+        sli_evq_cancel(loop->events, domain->step_event);
+        domain->is_stepping = false;
+    }
+}
+
+void sli_domain_mark(sli_domain *domain) {
+    if (domain->is_planning) {
+        return;
+    }
+    bool is_jumping = domain->is_stepping && domain->jump.count > 1;
+    if (is_jumping && !sli_core_promise_holds(&domain->core)) {
+        cut_jump(domain);
+    }
+    const sli_loop *loop = &domain->core.world->loop;
+    if (!domain->is_stepping && !sli_evq_is_pending(loop->events, domain->plan_event)) {
         post(domain, loop->now_ns, SLI_EVENT_PLAN, plan_step, &domain->plan_event);
     }
 }
@@ -114,18 +128,30 @@ void sli_domain_mark(sli_domain *domain) {
 void sli_domain_cancel(sli_domain *domain, sl_request *request) {
     sli_core *core = &domain->core;
     core->has_ended = true; /* the queue or the batch is about to change */
-    request->is_cancelled = true;
+    sli_domain_mark(domain);
     if (request->state == SLI_REQUEST_RUNNING && domain->is_stepping) {
+        core->cancelled += !request->is_cancelled;
+        request->is_cancelled = true;
         return;
+    }
+    if (request->is_in_lockstep) {
+        sli_core_leave_lockstep(core, request);
     }
     sli_request_report(request, core->world, SL_ABORT, core->index,
                        request->record.generated_tokens);
     if (request->state == SLI_REQUEST_RUNNING) {
-        sli_core_unseat(core, request);
+        sli_core_unseat(core, request, false);
     } else {
         sli_queue_remove(request->home, request);
     }
+    sli_context_forget(&request->context);
     sli_request_end(request, core->world, SL_ABORTED, core->index);
     domain->listener.ended(domain->listener.self, request);
-    sli_domain_mark(domain);
+}
+
+void sli_domain_stop(sli_domain *domain) {
+    if (domain->is_stepping) {
+        int64_t now_ns = domain->core.world->loop.now_ns;
+        (void)sli_jump_cut(&domain->jump, &domain->core, now_ns, true);
+    }
 }

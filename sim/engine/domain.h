@@ -3,11 +3,13 @@
  *
  * Floor engine. Today one core and one step in flight; several cores (attention data parallelism)
  * and several chains (pipelines) belong here. A domain that has work is marked, and every marked
- * one plans once an instant, after everything else of that instant.
+ * one plans once an instant, after everything else of that instant. Steps that nothing can disturb
+ * are one event (engine/jump.h).
  */
 #ifndef SLUICE_ENGINE_DOMAIN_H
 #define SLUICE_ENGINE_DOMAIN_H
 
+#include "engine/jump.h"
 #include "engine/step.h"
 
 typedef struct sli_domain {
@@ -17,9 +19,9 @@ typedef struct sli_domain {
     bool is_planning; /* its own changes do not mark it */
     bool is_stepping; /* a step is in flight */
     sli_event_handle plan_event;
+    sli_event_handle step_event;
     sli_event_handle wake_event;
-    sl_step_record step; /* in flight */
-    int64_t step_count;
+    sli_jump jump; /* the step in flight and those planned behind it */
 } sli_domain;
 
 /* The domain must not move afterwards: events point at it. */
@@ -35,5 +37,8 @@ void sli_domain_mark(sli_domain *domain);
 
 /* The client of a request of this replica went away: it ends now, or with the step in flight. */
 void sli_domain_cancel(sli_domain *domain, sl_request *request);
+
+/* The run stops here: what happened until now is booked. The step in flight never ends. */
+void sli_domain_stop(sli_domain *domain);
 
 #endif

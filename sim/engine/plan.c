@@ -28,29 +28,57 @@ static sl_answer out_of_memory(sli_core *core) {
     return (sl_answer){.code = SL_ANSWER_NOT_ELIGIBLE};
 }
 
-/* ---- Reserving ---- */
+/* ---- Requests, in lockstep or loose ---- */
+
+static bool is_taken(const sli_core *core, const sl_request *request) {
+    bool is_in_bulk = request->is_in_lockstep && core->state.lockstep_bulk;
+    return is_in_bulk || request->planned_tokens > 0;
+}
+
+static int64_t planned_tokens(const sli_core *core, const sl_request *request) {
+    return request->is_in_lockstep ? is_taken(core, request) : request->planned_tokens;
+}
 
 static int64_t need_blocks(const sli_core *core, const sl_request *request, int64_t tokens) {
+    if (request->is_in_lockstep) {
+        return tokens > 0 && sli_lockstep_needs_block(&core->lockstep, request);
+    }
     return sli_context_need(&request->context, &core->pool, request->computed_tokens + tokens);
 }
 
-static void book(sli_core *core, sl_request *request, int64_t tokens) {
-    request->planned_tokens = tokens;
+/* ---- Reserving ---- */
+
+static void book(sli_core *core, int64_t requests, int64_t tokens) {
     core->state.planned_tokens += tokens;
-    core->state.planned_requests++;
+    core->state.planned_requests += requests;
     if (core->state.budget_left != INT64_MAX) {
         core->state.budget_left -= tokens;
     }
 }
 
 /* Takes slots for tokens that fit; full blocks are findable from now on, before the step runs. */
-static void reserve(sli_core *core, sl_request *request, int64_t tokens) {
+static void reserve_loose(sli_core *core, sl_request *request, int64_t tokens) {
     int64_t end_tokens = request->computed_tokens + tokens;
     if (end_tokens > request->context.tokens) {
         sli_context_extend(&request->context, &core->pool, end_tokens);
     }
     sli_context_publish(&request->context, &core->pool, &request->content, end_tokens);
-    book(core, request, tokens);
+    request->planned_tokens = tokens;
+    book(core, 1, tokens);
+}
+
+static void reserve_member(sli_core *core, sl_request *request) {
+    sli_pool_take(&core->pool, need_blocks(core, request, 1));
+    request->planned_tokens = 1;
+    core->state.lockstep_taken++;
+    book(core, 1, 1);
+}
+
+static void reserve_lockstep(sli_core *core) {
+    sli_pool_take(&core->pool, sli_lockstep_need(&core->lockstep, 0));
+    core->state.lockstep_bulk = true;
+    core->state.lockstep_taken = core->lockstep.count;
+    book(core, core->lockstep.count, core->lockstep.count);
 }
 
 static sl_answer granted(int64_t tokens) {
@@ -65,57 +93,94 @@ static sl_answer short_of(int64_t missing_blocks) {
 
 /* What each running request is offered. */
 typedef struct offer {
-    int64_t cap_tokens; /* most for one request */
+    int64_t cap_tokens; /* most for one request, >= 1 */
     bool only_decoding; /* pass over the others */
 } offer;
 
 static int64_t want_tokens(const sl_request *request, offer each) {
+    if (request->is_in_lockstep) {
+        return 1;
+    }
     if (each.only_decoding && !sli_request_is_decoding(request)) {
         return 0;
     }
     return min_of(sli_request_pending(request), each.cap_tokens);
 }
 
-static bool is_last_wanting(const sl_request *request, offer each) {
-    for (request = request->next; request != NULL; request = request->next) {
-        if (want_tokens(request, each) > 0) {
-            return false;
-        }
+/* The last in order that wants anything: the only one that may be cut. */
+static sl_request *last_wanting(const sli_core *core, offer each) {
+    sl_request *request = core->last_running;
+    while (request != NULL && want_tokens(request, each) == 0) {
+        request = request->previous;
     }
-    return true;
+    return request;
+}
+
+static int64_t sum_of_wants(const sli_core *core, offer each) {
+    int64_t tokens = core->lockstep.count;
+    for (const sl_request *request = core->first_loose; request != NULL;
+         request = request->next_loose) {
+        tokens += want_tokens(request, each);
+    }
+    return tokens;
+}
+
+/* What the last one gets; -1 when somebody before it would have to be cut too. */
+static int64_t tokens_of_last(const sli_core *core, offer each, const sl_request *last) {
+    int64_t over_tokens = sum_of_wants(core, each) - core->state.budget_left;
+    int64_t tokens = want_tokens(last, each);
+    return over_tokens <= 0 ? tokens : (over_tokens <= tokens ? tokens - over_tokens : -1);
+}
+
+static int64_t sum_of_needs(const sli_core *core, offer each, const sl_request *last,
+                            int64_t last_tokens) {
+    int64_t blocks = sli_lockstep_need(&core->lockstep, 0);
+    for (const sl_request *request = core->first_loose; request != NULL;
+         request = request->next_loose) {
+        blocks += need_blocks(core, request, want_tokens(request, each));
+    }
+    return blocks - need_blocks(core, last, want_tokens(last, each)) +
+           need_blocks(core, last, last_tokens);
+}
+
+static const sl_request *first_taken(const sli_core *core) {
+    const sl_request *request = core->first_running;
+    while (!is_taken(core, request)) {
+        request = request->next;
+    }
+    return request;
 }
 
 /* Looks before anything is taken, so that a refusal changes nothing. */
-static sl_answer check_all(sli_core *core, offer each) {
-    int64_t budget_left = core->state.budget_left;
-    int64_t missing_blocks = -core->pool.free_blocks;
-    for (sl_request *request = core->first_running; request != NULL; request = request->next) {
-        if (request->planned_tokens > 0) {
-            return break_rule(core, request, "a request was taken twice in one plan");
-        }
-        int64_t tokens = min_of(want_tokens(request, each), budget_left);
-        if (tokens < want_tokens(request, each) && !is_last_wanting(request, each)) {
-            return (sl_answer){.code = SL_ANSWER_BUDGET};
-        }
-        budget_left -= core->state.budget_left == INT64_MAX ? 0 : tokens;
-        missing_blocks += need_blocks(core, request, tokens);
-    }
-    return missing_blocks > 0 ? short_of(missing_blocks) : granted(0);
-}
-
 static sl_answer take_offered(sli_core *core, offer each) {
-    sl_answer answer = check_all(core, each);
-    if (answer.code != SL_ANSWER_OK) {
-        return answer;
+    if (core->state.planned_requests > 0) {
+        return break_rule(core, first_taken(core), "a request was taken twice in one plan");
     }
-    for (sl_request *request = core->first_running; request != NULL; request = request->next) {
-        int64_t tokens = min_of(want_tokens(request, each), core->state.budget_left);
+    sl_request *last = last_wanting(core, each);
+    if (last == NULL) {
+        return granted(0);
+    }
+    int64_t last_tokens = tokens_of_last(core, each, last);
+    if (last_tokens < 0) {
+        return (sl_answer){.code = SL_ANSWER_BUDGET};
+    }
+    int64_t missing_blocks = sum_of_needs(core, each, last, last_tokens) - core->pool.free_blocks;
+    if (missing_blocks > 0) {
+        return short_of(missing_blocks);
+    }
+    if (last->is_in_lockstep && last_tokens == 0) {
+        sli_core_leave_lockstep(core, last);
+    }
+    if (core->lockstep.count > 0) {
+        reserve_lockstep(core);
+    }
+    for (sl_request *request = core->first_loose; request != NULL; request = request->next_loose) {
+        int64_t tokens = request == last ? last_tokens : want_tokens(request, each);
         if (tokens > 0) {
-            reserve(core, request, tokens);
-            answer.tokens += tokens;
+            reserve_loose(core, request, tokens);
         }
     }
-    return answer;
+    return granted(core->state.planned_tokens);
 }
 
 static sl_answer take_all(sl_plan *plan, int64_t cap_tokens) {
@@ -124,24 +189,28 @@ static sl_answer take_all(sl_plan *plan, int64_t cap_tokens) {
 }
 
 static sl_answer decode_all(sl_plan *plan, int64_t tokens_each) {
-    offer decoding = {.cap_tokens = tokens_each, .only_decoding = true};
+    offer decoding = {.cap_tokens = tokens_each > 0 ? tokens_each : 1, .only_decoding = true};
     return take_offered(core_of(plan), decoding);
 }
 
 /* ---- Taking for one ---- */
+
+static int64_t pending_tokens(const sl_request *request) {
+    return request->is_in_lockstep ? 1 : sli_request_pending(request);
+}
 
 static sl_answer take(sl_plan *plan, sl_request *request, int64_t tokens) {
     sli_core *core = core_of(plan);
     if (request->state != SLI_REQUEST_RUNNING) {
         return break_rule(core, request, "only a running request can be taken");
     }
-    if (request->planned_tokens > 0) {
+    if (is_taken(core, request)) {
         return break_rule(core, request, "a request was taken twice in one plan");
     }
     if (tokens < 1) {
         return break_rule(core, request, "less than one token was taken");
     }
-    tokens = min_of(min_of(tokens, sli_request_pending(request)), core->state.budget_left);
+    tokens = min_of(min_of(tokens, pending_tokens(request)), core->state.budget_left);
     if (tokens == 0) {
         return (sl_answer){.code = SL_ANSWER_BUDGET};
     }
@@ -149,7 +218,11 @@ static sl_answer take(sl_plan *plan, sl_request *request, int64_t tokens) {
     if (missing_blocks > 0) {
         return short_of(missing_blocks);
     }
-    reserve(core, request, tokens);
+    if (request->is_in_lockstep) {
+        reserve_member(core, request);
+    } else {
+        reserve_loose(core, request, tokens);
+    }
     return granted(tokens);
 }
 
@@ -192,24 +265,21 @@ static sl_answer admit(sl_plan *plan, sl_request *request, const sl_admission *a
     if (core->running >= core->config->max_seqs) {
         return (sl_answer){.code = SL_ANSWER_SEATS};
     }
-    int64_t hit_tokens = sli_plan_cached_tokens(plan, request);
+    sli_hit hit = sli_core_hit(core, request);
+    int64_t hit_tokens = hit.blocks * core->pool.config.block_tokens;
     int64_t tokens = admissible_tokens(core, admission, request->known_tokens - hit_tokens);
     if (tokens == 0) {
         return (sl_answer){.code = SL_ANSWER_BUDGET};
     }
     sli_acquisition acquisition = {
-        .hit_tokens = hit_tokens,
+        .hit = hit,
         .tokens = hit_tokens + tokens,
         .reserve_tokens = admission->reserve_tokens,
         .fit_tokens = admission->whole_prompt_fits ? request->known_tokens : 0,
         .keep_free_blocks = admission->keep_free_blocks,
-        .final_tokens = sli_request_final_tokens(&request->desc),
     };
-    int64_t missing_blocks;
-    if (sli_context_acquire(&request->context, &core->pool, &request->content, &acquisition,
-                            &missing_blocks) != SL_OK) {
-        return out_of_memory(core);
-    }
+    int64_t missing_blocks = sli_context_acquire(&request->context, &core->pool, &request->content,
+                                                 &acquisition);
     if (missing_blocks > 0) {
         return short_of(missing_blocks);
     }
@@ -217,21 +287,23 @@ static sl_answer admit(sl_plan *plan, sl_request *request, const sl_admission *a
     sli_core_seat(core, request);
     core->state.admitted++;
     request->computed_tokens = hit_tokens;
-    reserve(core, request, tokens);
+    reserve_loose(core, request, tokens);
     note_admission(core, request, hit_tokens);
     return granted(tokens);
 }
 
 /* ---- Preemption ---- */
 
+/* Gives what the plan took for it back; its own figures are up to date afterwards. */
 static void refund(sli_core *core, sl_request *request) {
-    if (request->planned_tokens == 0) {
-        return;
+    int64_t tokens = planned_tokens(core, request);
+    if (request->is_in_lockstep) {
+        core->state.lockstep_taken -= tokens;
+        sli_core_leave_lockstep(core, request);
+        sli_context_grow(&request->context, &core->pool, request->computed_tokens + tokens);
     }
-    core->state.planned_tokens -= request->planned_tokens;
-    core->state.planned_requests--;
-    if (core->state.budget_left != INT64_MAX) {
-        core->state.budget_left += request->planned_tokens;
+    if (tokens > 0) {
+        book(core, -1, -tokens);
     }
     /* What the step would have computed is not there: nobody may find it. */
     sli_context_retract(&request->context, &core->pool, request->computed_tokens);
@@ -245,13 +317,13 @@ static sl_answer preempt(sl_plan *plan, sl_request *request, sl_preempt_mode mod
         return break_rule(core, request != NULL ? request : &nobody,
                           "only a running request can be preempted");
     }
-    if (request->planned_tokens > 0 && core->state.admitted > 0) {
+    if (is_taken(core, request) && core->state.admitted > 0) {
         return break_rule(core, request,
                           "after an admission, a request with tokens in the plan was preempted");
     }
     refund(core, request);
     sli_request_report(request, core->world, SL_PREEMPT, core->index, request->computed_tokens);
-    sli_core_unseat(core, request);
+    sli_core_unseat(core, request, true);
     request->computed_tokens = 0;
     request->record.preemption_count++;
     sli_request_enter(request, SL_PHASE_PREEMPTED, core->world->loop.now_ns);
@@ -311,24 +383,33 @@ static void begin(sli_core *core) {
     };
 }
 
-static bool takes_only_decodes(const sli_core *core) {
-    if (core->state.planned_requests == 0 || core->state.planned_requests != core->running ||
-        core->state.planned_tokens != core->running) {
-        return false;
-    }
-    for (sl_request *request = core->first_running; request != NULL; request = request->next) {
-        if (!sli_request_is_decoding(request)) {
-            return false;
+/* Members that a walk left out fall out of step; the others are taken, as a whole from now on. */
+static void settle_lockstep(sli_core *core) {
+    bool is_walked = core->state.lockstep_taken > 0 && !core->state.lockstep_bulk;
+    sl_request *request = is_walked ? core->first_running : NULL;
+    for (; request != NULL; request = request->next) {
+        if (!request->is_in_lockstep) {
+            continue;
         }
+        if (request->planned_tokens == 0) {
+            sli_core_leave_lockstep(core, request);
+        }
+        request->planned_tokens = 0;
     }
-    return true;
+    core->state.lockstep_bulk = core->state.lockstep_taken > 0;
+    SL_ASSERT(core->state.lockstep_taken == 0 ||
+              core->state.lockstep_taken == core->lockstep.count);
+}
+
+static bool takes_only_decodes(const sli_core *core) {
+    return core->first_loose == NULL && core->state.lockstep_taken > 0;
 }
 
 static uint64_t arrivals_seen(const sli_core *core) {
     return core->queue.arrival_count + core->shared->arrival_count;
 }
 
-static bool promise_holds(const sli_core *core) {
+bool sli_core_promise_holds(const sli_core *core) {
     const sli_promise *promise = &core->promise;
     bool has_arrival = promise->arrival_count != arrivals_seen(core);
     return promise->steps_left > 0 && !core->has_ended &&
@@ -351,7 +432,7 @@ static void note_promise(sli_core *core) {
 }
 
 static bool plan_by_promise(sli_core *core) {
-    if (!promise_holds(core)) {
+    if (!sli_core_promise_holds(core)) {
         return false;
     }
     begin(core);
@@ -371,6 +452,7 @@ static void plan_by_asking(sli_core *core) {
         core->policy->plan(core->policy_self, &core->plan);
         is_asked_again = core->state.planned_requests == 0 && core->state.preempted > 0;
     } while (is_asked_again && core->world->fault == SL_OK);
+    settle_lockstep(core);
     core->state.only_decodes = takes_only_decodes(core);
     note_promise(core);
 }
@@ -378,5 +460,8 @@ static void plan_by_asking(sli_core *core) {
 void sli_core_plan(sli_core *core) {
     if (!plan_by_promise(core)) {
         plan_by_asking(core);
+    }
+    if (core->pool.is_out_of_memory) {
+        out_of_memory(core);
     }
 }

@@ -19,6 +19,12 @@ extern const sl_plan_ops sli_plan_ops;
  */
 void sli_core_plan(sli_core *core);
 
+/* Whether the last plan, promised to be repeated, may be repeated now. O(1). */
+bool sli_core_promise_holds(const sli_core *core);
+
+/* What the prefix index holds of a waiting request; the last token is always computed. */
+sli_hit sli_core_hit(const sli_core *core, const sl_request *waiting);
+
 /* The part of the table that only looks (view.c). */
 void sli_plan_view(const sl_plan *plan, sl_plan_view *view);
 void sli_plan_request(const sl_plan *plan, const sl_request *request, sl_request_view *view);

@@ -3,6 +3,7 @@
 #include "base/check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 sl_err sli_request_create(uint64_t id, uint64_t arrival_order, const sl_request_desc *desc,
                           int64_t now_ns, sl_request **request) {
@@ -36,8 +37,7 @@ sl_err sli_request_create(uint64_t id, uint64_t arrival_order, const sl_request_
 }
 
 void sli_request_destroy(sl_request *request) {
-    SL_ASSERT(request->context.block_count == 0);
-    free(request->context.blocks);
+    SL_ASSERT(request->context.block_count == 0 && request->context.parked == NULL);
     free(request);
 }
 
@@ -76,8 +76,13 @@ void sli_request_end(sl_request *request, const sli_world *world, sl_outcome out
                      uint32_t replica) {
     int64_t now_ns = world->loop.now_ns;
     sli_request_enter(request, request->phase, now_ns);
-    request->record.outcome = outcome;
-    request->record.replica = replica;
-    request->record.end_ns = now_ns;
-    sli_world_terminal(world, &request->record);
+    sl_request_record *record = &request->record;
+    record->interference_ns = record->phase_ns[SL_PHASE_PREFILL] +
+                              record->phase_ns[SL_PHASE_DECODE] +
+                              record->phase_ns[SL_PHASE_RECOMPUTE] - sli_own_total(&request->own);
+    memcpy(record->own_ns, request->own.cause_ns, sizeof record->own_ns);
+    record->outcome = outcome;
+    record->replica = replica;
+    record->end_ns = now_ns;
+    sli_world_terminal(world, record);
 }

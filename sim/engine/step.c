@@ -1,5 +1,7 @@
 #include "engine/step.h"
 
+#include "base/grow.h"
+
 static int64_t max_of(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
@@ -22,20 +24,75 @@ static void add_prefill(sl_batch_shape *shape, int64_t chunk_tokens, int64_t pas
     shape->prefill_tile_pairs_x2 += padded_rows * (2 * past_tokens + chunk_tokens + tile_rows);
 }
 
-void sli_core_shape(const sli_core *core, sl_batch_shape *shape) {
-    *shape = (sl_batch_shape){0};
-    for (sl_request *request = core->first_running; request != NULL; request = request->next) {
-        int64_t chunk_tokens = request->planned_tokens;
-        if (chunk_tokens == 0) {
+static void add_lockstep(sl_batch_shape *shape, const sli_lockstep *lockstep) {
+    shape->tokens += lockstep->count;
+    shape->sequences += lockstep->count;
+    shape->emitting += lockstep->count;
+    shape->decodes += lockstep->count;
+    shape->decode_kv_tokens += lockstep->computed_sum + lockstep->count;
+    shape->decode_kv_max = max_of(shape->decode_kv_max, sli_lockstep_longest(lockstep) + 1);
+}
+
+static bool is_decode_row(const sl_request *request) {
+    return request->planned_tokens == 1 && request->computed_tokens > 0;
+}
+
+static void add_loose(sl_batch_shape *shape, const sl_request *request) {
+    int64_t chunk_tokens = request->planned_tokens;
+    shape->tokens += chunk_tokens;
+    shape->sequences++;
+    shape->emitting += request->computed_tokens + chunk_tokens == request->known_tokens;
+    if (is_decode_row(request)) {
+        add_decode(shape, request->computed_tokens);
+    } else {
+        add_prefill(shape, chunk_tokens, request->computed_tokens);
+    }
+}
+
+void sli_core_shape(const sli_core *core, sli_step_shape *shape) {
+    *shape = (sli_step_shape){0};
+    if (core->state.lockstep_taken > 0) {
+        add_lockstep(&shape->whole, &core->lockstep);
+        add_lockstep(&shape->decodes, &core->lockstep);
+    }
+    for (const sl_request *request = core->first_loose; request != NULL;
+         request = request->next_loose) {
+        if (request->planned_tokens == 0) {
             continue;
         }
-        shape->tokens += chunk_tokens;
-        shape->sequences++;
-        shape->emitting += request->computed_tokens + chunk_tokens == request->known_tokens;
-        if (chunk_tokens == 1 && request->computed_tokens > 0) {
-            add_decode(shape, request->computed_tokens);
+        add_loose(&shape->whole, request);
+        if (is_decode_row(request)) {
+            add_loose(&shape->decodes, request);
+        }
+    }
+}
+
+/* ---- What a step costs, and whom ---- */
+
+static void own_of_chunk(const sl_cost_model *model, int64_t step_ns, sl_request *request) {
+    sl_batch_shape alone = {0};
+    sl_step_cost cost;
+    add_loose(&alone, request);
+    model->ops->step(model->self, &alone, &cost);
+    sli_own_split(&cost, step_ns, &request->step_own);
+}
+
+void sli_core_cost(sli_core *core, const sl_cost_model *model, const sli_step_shape *shape,
+                   sl_step_cost *cost, sli_own *decode_own) {
+    model->ops->step(model->self, &shape->whole, cost);
+    sl_step_cost decodes = *cost;
+    if (shape->whole.prefills > 0 && shape->decodes.decodes > 0) {
+        model->ops->step(model->self, &shape->decodes, &decodes);
+    }
+    sli_own_split(&decodes, cost->total_ns, decode_own);
+    for (sl_request *request = core->first_loose; request != NULL; request = request->next_loose) {
+        if (request->planned_tokens == 0) {
+            continue;
+        }
+        if (is_decode_row(request)) {
+            request->step_own = *decode_own;
         } else {
-            add_prefill(shape, chunk_tokens, request->computed_tokens);
+            own_of_chunk(model, cost->total_ns, request);
         }
     }
 }
@@ -49,6 +106,7 @@ static void emit_token(sli_core *core, sl_request *request) {
     record->last_token_ns = now_ns;
     if (record->generated_tokens == 1) {
         record->first_token_ns = now_ns;
+        record->first_own_ns = sli_own_total(&request->own);
         sli_request_report(request, core->world, SL_FIRST, core->index, 1);
     } else {
         sli_world_gap(core->world, now_ns - request->previous_token_ns, 1);
@@ -67,6 +125,7 @@ static bool compute_planned(sl_request *request) {
                                                  : request->planned_tokens;
     }
     request->record.computed_tokens += request->planned_tokens;
+    sli_own_add(&request->own, &request->step_own);
     request->computed_tokens = to_tokens;
     request->planned_tokens = 0;
     bool is_further = to_tokens > request->furthest_tokens;
@@ -91,37 +150,91 @@ static void leave(sli_core *core, sl_request *request, sl_outcome outcome,
                   const sli_listener *listener) {
     sl_transition_kind kind = outcome == SL_FINISHED ? SL_FINISH : SL_ABORT;
     sli_request_report(request, core->world, kind, core->index, request->record.generated_tokens);
-    sli_core_unseat(core, request);
+    sli_core_unseat(core, request, false);
+    sli_context_forget(&request->context);
     sli_request_end(request, core->world, outcome, core->index);
     core->has_ended = true;
     listener->ended(listener->self, request);
 }
 
-/* Returns whether the request got further. It may be gone afterwards. */
-static bool advance_one(sli_core *core, sl_request *request, const sli_listener *listener) {
+/* ---- The end of a step ---- */
+
+/* Requests to look at one by one: those that emit outside the lockstep, have emitted their last
+ * token, or were cancelled. */
+static void ripen(sli_core *core, sl_request *request, size_t *count) {
+    if (sli_grow(&core->ripe, &core->ripe_capacity, *count + 1, sizeof(sl_request *)) != SL_OK) {
+        sli_world_fail(core->world, SL_ERR_NOMEM, "out of memory at the end of a step");
+        return;
+    }
+    /* In the order of admission; they come nearly sorted. */
+    size_t place = (*count)++;
+    while (place > 0 && core->ripe[place - 1]->admit_order > request->admit_order) {
+        core->ripe[place] = core->ripe[place - 1];
+        place--;
+    }
+    core->ripe[place] = request;
+}
+
+/* Returns whether any got further. */
+static bool compute_loose(sli_core *core, size_t *ripe_count) {
     bool is_further = false;
-    if (request->planned_tokens > 0) {
-        is_further = compute_planned(request);
-        if (request->computed_tokens == request->known_tokens) {
-            emit_token(core, request);
+    for (sl_request *request = core->first_loose; request != NULL; request = request->next_loose) {
+        if (request->planned_tokens > 0) {
+            is_further = compute_planned(request) || is_further;
+            update_phase(request, core->world->loop.now_ns);
         }
+        if (request->computed_tokens == request->known_tokens || request->is_cancelled) {
+            ripen(core, request, ripe_count);
+        }
+    }
+    return is_further;
+}
+
+static void advance_lockstep(sli_core *core, const sli_own *own, size_t *ripe_count) {
+    sli_lockstep_advance(&core->lockstep, core->world, core->world->loop.now_ns, own);
+    sl_request *finished;
+    while ((finished = sli_lockstep_finished(&core->lockstep)) != NULL) {
+        sli_core_leave_lockstep(core, finished);
+        ripen(core, finished, ripe_count);
+    }
+}
+
+static void find_cancelled_members(sli_core *core, size_t *ripe_count) {
+    for (sl_request *request = core->first_running; request != NULL; request = request->next) {
+        if (request->is_in_lockstep && request->is_cancelled) {
+            sli_core_leave_lockstep(core, request);
+            ripen(core, request, ripe_count);
+        }
+    }
+}
+
+/* What a ripe request does: emits, ends, or goes on in lockstep. It may be gone afterwards. */
+static void pick(sli_core *core, sl_request *request, const sli_listener *listener) {
+    if (request->computed_tokens == request->known_tokens) {
+        emit_token(core, request);
         update_phase(request, core->world->loop.now_ns);
     }
     if (request->record.generated_tokens == request->desc.output_tokens) {
         leave(core, request, SL_FINISHED, listener);
     } else if (request->is_cancelled) {
         leave(core, request, SL_ABORTED, listener);
+    } else if (sli_core_join_lockstep(core, request) != SL_OK) {
+        sli_world_fail(core->world, SL_ERR_NOMEM, "out of memory at the end of a step");
     }
-    return is_further;
 }
 
-void sli_core_advance(sli_core *core, const sli_listener *listener) {
-    bool is_further = false;
-    sl_request *request = core->first_running;
-    while (request != NULL) {
-        sl_request *next = request->next;
-        is_further = advance_one(core, request, listener) || is_further;
-        request = next;
+void sli_core_advance(sli_core *core, const sli_own *decode_own, const sli_listener *listener) {
+    size_t ripe_count = 0;
+    bool is_further = compute_loose(core, &ripe_count);
+    if (core->state.lockstep_taken > 0) {
+        advance_lockstep(core, decode_own, &ripe_count);
+        is_further = true;
+    }
+    if (core->cancelled > 0) {
+        find_cancelled_members(core, &ripe_count);
+    }
+    for (size_t i = 0; i < ripe_count; i++) {
+        pick(core, core->ripe[i], listener);
     }
     core->stalled_steps = is_further ? 0 : core->stalled_steps + 1;
 }

@@ -15,13 +15,27 @@ typedef struct sli_listener {
     void *self;
 } sli_listener;
 
-/* Sums the plan of a core up for the cost model. O(running). */
-void sli_core_shape(const sli_core *core, sl_batch_shape *shape);
+/* The plan of a core, summed up for the cost model. */
+typedef struct sli_step_shape {
+    sl_batch_shape whole;
+    sl_batch_shape decodes; /* its decode rows alone */
+} sli_step_shape;
+
+/* O(loose requests). */
+void sli_core_shape(const sli_core *core, sli_step_shape *shape);
 
 /*
- * Applies the finished step: requests advance, in running order; tokens come out; those that are
- * complete or cancelled leave and are handed to the listener. O(running).
+ * What the planned step costs; *decode_own is the own time of each decode row in it, and every
+ * loose request in it learns its own time. O(loose requests).
  */
-void sli_core_advance(sli_core *core, const sli_listener *listener);
+void sli_core_cost(sli_core *core, const sl_cost_model *model, const sli_step_shape *shape,
+                   sl_step_cost *cost, sli_own *decode_own);
+
+/*
+ * Applies the finished step: tokens come out, in running order; requests that are complete or
+ * cancelled leave and are handed to the listener. `decode_own` is that of sli_core_cost. O(loose
+ * requests + finishes log running).
+ */
+void sli_core_advance(sli_core *core, const sli_own *decode_own, const sli_listener *listener);
 
 #endif

@@ -7,8 +7,9 @@ static const sli_core *core_of(const sl_plan *plan) {
 
 void sli_plan_view(const sl_plan *plan, sl_plan_view *view) {
     const sli_core *core = core_of(plan);
-    int64_t decoding = 0;
-    for (sl_request *request = core->first_running; request != NULL; request = request->next) {
+    int64_t decoding = core->lockstep.count;
+    for (const sl_request *request = core->first_loose; request != NULL;
+         request = request->next_loose) {
         decoding += sli_request_is_decoding(request);
     }
     *view = (sl_plan_view){
@@ -20,9 +21,29 @@ void sli_plan_view(const sl_plan *plan, sl_plan_view *view) {
         .budget_left = core->state.budget_left,
         .planned_tokens = core->state.planned_tokens,
         .free_blocks = core->pool.free_blocks,
-        .pool_blocks = core->pool.block_count,
+        .pool_blocks = core->pool.config.block_count,
         .has_preempted = core->state.preempted > 0,
     };
+}
+
+static void view_loose(const sl_request *request, sl_request_view *view) {
+    view->generated_tokens = request->record.generated_tokens;
+    view->computed_tokens = request->computed_tokens;
+    view->planned_tokens = request->planned_tokens;
+    view->pending_tokens = sli_request_pending(request);
+    view->held_blocks = request->context.block_count;
+}
+
+static void view_member(const sli_core *core, const sl_request *request, sl_request_view *view) {
+    bool is_taken = core->state.lockstep_bulk || request->planned_tokens > 0;
+    int64_t steps = core->lockstep.step - request->joined_step;
+    view->generated_tokens = request->record.generated_tokens + steps;
+    view->computed_tokens = request->computed_tokens + steps;
+    view->planned_tokens = is_taken;
+    view->pending_tokens = !is_taken;
+    int64_t blocks = sli_pool_blocks_for(&core->pool, view->computed_tokens + is_taken);
+    view->held_blocks = blocks > request->context.block_count ? blocks
+                                                              : request->context.block_count;
 }
 
 void sli_plan_request(const sl_plan *plan, const sl_request *request, sl_request_view *view) {
@@ -34,19 +55,24 @@ void sli_plan_request(const sl_plan *plan, const sl_request *request, sl_request
         .arrival_ns = request->record.arrival_ns,
         .priority = request->desc.priority,
         .prompt_tokens = request->desc.prompt_tokens,
-        .generated_tokens = request->record.generated_tokens,
-        .computed_tokens = request->computed_tokens,
-        .pending_tokens = sli_request_pending(request),
-        .planned_tokens = request->planned_tokens,
         .max_tokens = has_limit ? request->desc.max_tokens : room_tokens,
-        .held_blocks = request->context.block_count,
     };
+    if (request->is_in_lockstep) {
+        view_member(core, request, view);
+    } else {
+        view_loose(request, view);
+    }
+}
+
+sli_hit sli_core_hit(const sli_core *core, const sl_request *waiting) {
+    /* The last token is always computed: a step that computes nothing could emit nothing. */
+    return sli_context_lookup(&waiting->context, &core->pool, &waiting->content,
+                              waiting->known_tokens - 1);
 }
 
 int64_t sli_plan_cached_tokens(const sl_plan *plan, const sl_request *waiting) {
     const sli_core *core = core_of(plan);
-    /* The last token is always computed: a step that computes nothing could emit nothing. */
-    return sli_context_lookup(&core->pool, &waiting->content, waiting->known_tokens - 1);
+    return sli_core_hit(core, waiting).blocks * core->pool.config.block_tokens;
 }
 
 sl_request *sli_plan_first_running(const sl_plan *plan) {

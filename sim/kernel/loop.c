@@ -29,6 +29,8 @@ sli_loop_end sli_loop_run(sli_loop *loop, int64_t horizon_ns) {
         sli_evq_pop(loop->events, &event);
         loop->now_ns = event.at_ns;
         loop->fired_count++;
+        loop->class = event.class;
+        loop->key = event.key;
         event.fire(event.subject, event.at_ns);
     }
     return SLI_LOOP_STOPPED;

@@ -19,6 +19,8 @@ typedef struct sli_loop {
     int64_t now_ns;
     uint64_t fired_count;
     bool is_stopping;
+    sli_event_class class; /* of the event that is being fired */
+    uint32_t key;
     const volatile int *interrupt; /* looked at before every event; NULL = never interrupted */
 } sli_loop;
 

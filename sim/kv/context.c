@@ -2,93 +2,130 @@
 
 #include "base/check.h"
 
-#include <stdlib.h>
-
-int64_t sli_context_lookup(const sli_pool *pool, const sli_content_view *view, int64_t max_tokens) {
-    if (!pool->has_index) {
-        return 0;
-    }
-    int64_t max_blocks = max_tokens / pool->block_tokens;
-    int64_t hits = 0;
-    while (hits < max_blocks) {
-        sli_block_key key = sli_block_key_of(view, (uint32_t)(hits + 1), pool->block_tokens);
-        if (sli_prefix_find(&pool->prefix, key) == SLI_NO_BLOCK) {
-            break;
-        }
-        hits++;
-    }
-    return hits * pool->block_tokens;
-}
-
-static uint32_t hit_block(const sli_pool *pool, const sli_content_view *view, int64_t index) {
-    sli_block_key key = sli_block_key_of(view, (uint32_t)(index + 1), pool->block_tokens);
-    uint32_t block = sli_prefix_find(&pool->prefix, key);
-    SL_ASSERT(block != SLI_NO_BLOCK);
-    return block;
-}
-
-/* Hits that lie in the free queue: sharing them uses up free blocks like taking new ones. */
-static int64_t count_free_hits(const sli_pool *pool, const sli_content_view *view,
-                               int64_t hit_blocks) {
-    int64_t free_hits = 0;
-    for (int64_t i = 0; i < hit_blocks; i++) {
-        free_hits += pool->blocks[hit_block(pool, view, i)].reference_count == 0;
-    }
-    return free_hits;
-}
-
 static int64_t max_of(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-static sl_err make_room(sli_context *context, int64_t block_capacity) {
-    if (block_capacity <= context->block_capacity) {
-        return SL_OK;
-    }
-    uint32_t *blocks = realloc(context->blocks, (size_t)block_capacity * sizeof *blocks);
-    if (blocks == NULL) {
-        return SL_ERR_NOMEM;
-    }
-    context->blocks = blocks;
-    context->block_capacity = block_capacity;
-    return SL_OK;
+static int64_t min_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
 }
 
-static void take_blocks(sli_context *context, sli_pool *pool, int64_t block_count) {
-    SL_ASSERT(block_count <= context->block_capacity);
-    while (context->block_count < block_count) {
-        context->blocks[context->block_count++] = sli_pool_take(pool);
+static int64_t shared_blocks_of(const sli_pool *pool, const sli_content_view *view) {
+    return pool->config.has_index ? sli_content_shared_blocks(view, pool->config.block_tokens) : 0;
+}
+
+/* ---- Looking up ---- */
+
+/* How many blocks of a run the contents have, from its first block on, up to block `end`. */
+static int64_t agreement_with(const sli_pool *pool, const sli_content_view *view,
+                              const sli_run *run, int64_t end_block) {
+    return sli_content_agreement(&view->content, &run->content, run->start_block,
+                                 min_of(run->end_block, end_block), pool->config.block_tokens);
+}
+
+static void add_hit(sli_hit *hit, int64_t blocks, bool is_free) {
+    hit->blocks += blocks;
+    hit->free_blocks += is_free ? blocks : 0;
+}
+
+static void look_up_runs(const sli_pool *pool, const sli_content_view *view, int64_t end_block,
+                         sli_hit *hit) {
+    while (hit->blocks < end_block) {
+        const sli_run *run = sli_prefix_find(pool, &view->content, hit->blocks);
+        if (run == NULL) {
+            return;
+        }
+        int64_t blocks = agreement_with(pool, view, run, end_block);
+        add_hit(hit, blocks, run->oldest_copy->reference_count == 0);
+        if (blocks < run->end_block - run->start_block) {
+            return;
+        }
     }
 }
 
-sl_err sli_context_acquire(sli_context *context, sli_pool *pool, const sli_content_view *view,
-                           const sli_acquisition *acquisition, int64_t *missing_blocks) {
+sli_hit sli_context_lookup(const sli_context *context, const sli_pool *pool,
+                           const sli_content_view *view, int64_t max_tokens) {
+    sli_hit hit = {0};
+    if (!pool->config.has_index) {
+        return hit;
+    }
+    int64_t max_blocks = max_tokens / pool->config.block_tokens;
+    int64_t shared_blocks = shared_blocks_of(pool, view);
+    look_up_runs(pool, view, min_of(shared_blocks, max_blocks), &hit);
+    const sli_span *parked = sli_pool_parked(pool, context);
+    if (hit.blocks == shared_blocks && parked != NULL) {
+        add_hit(&hit, min_of(parked->blocks, max_blocks - hit.blocks), true);
+    }
+    return hit;
+}
+
+/* ---- Holding ---- */
+
+static void hold(sli_context *context, sli_pool *pool, sli_span *copy, int64_t start_block) {
+    sli_hold *held = sli_slab_take(&pool->holds);
+    if (held == NULL || copy == NULL) {
+        pool->is_out_of_memory = true;
+        return;
+    }
+    *held = (sli_hold){.above = context->deepest, .copy = copy, .start_block = start_block};
+    context->deepest = held;
+}
+
+static void drop_deepest(sli_context *context, sli_pool *pool) {
+    sli_hold *held = context->deepest;
+    context->deepest = held->above;
+    sli_slab_give(&pool->holds, held);
+}
+
+/* Cuts a run so that it ends at the block, if it goes beyond; answers the part that ends there. */
+static sli_run *end_run_at(sli_pool *pool, sli_run *run, int64_t end_block) {
+    if (end_block < run->end_block) {
+        sli_prefix_split(pool, run, end_block);
+        return run->parent;
+    }
+    return run;
+}
+
+static void share_hits(sli_context *context, sli_pool *pool, const sli_content_view *view,
+                       int64_t hit_blocks) {
+    int64_t shared_blocks = min_of(hit_blocks, shared_blocks_of(pool, view));
+    int64_t block = 0;
+    while (block < shared_blocks && !pool->is_out_of_memory) {
+        sli_run *run = sli_prefix_find(pool, &view->content, block);
+        SL_ASSERT(run != NULL);
+        run = end_run_at(pool, run, shared_blocks);
+        sli_pool_share(pool, run->oldest_copy);
+        hold(context, pool, run->oldest_copy, block);
+        block = run->end_block;
+    }
+    if (hit_blocks > shared_blocks) {
+        int64_t parked_blocks = sli_pool_unpark(pool, context);
+        SL_ASSERT(hit_blocks - shared_blocks == parked_blocks);
+    }
+}
+
+/* ---- Slots ---- */
+
+int64_t sli_context_acquire(sli_context *context, sli_pool *pool, const sli_content_view *view,
+                            const sli_acquisition *acquisition) {
     SL_ASSERT(context->block_count == 0);
-    int64_t hit_blocks = acquisition->hit_tokens / pool->block_tokens;
+    int64_t hit_blocks = acquisition->hit.blocks;
     int64_t take_tokens = max_of(acquisition->tokens, acquisition->reserve_tokens);
     int64_t take_to_blocks = sli_pool_blocks_for(pool, take_tokens);
-    int64_t fit_blocks = sli_pool_blocks_for(pool, max_of(take_tokens, acquisition->fit_tokens)) -
-                         hit_blocks;
-    int64_t need_blocks = fit_blocks + count_free_hits(pool, view, hit_blocks);
-    int64_t missing = need_blocks + acquisition->keep_free_blocks - pool->free_blocks;
-    if (missing > 0) {
-        *missing_blocks = missing;
-        return SL_OK;
+    int64_t fit_to_blocks = sli_pool_blocks_for(pool, max_of(take_tokens, acquisition->fit_tokens));
+    int64_t need_blocks = fit_to_blocks - hit_blocks + acquisition->hit.free_blocks;
+    int64_t missing_blocks = need_blocks + acquisition->keep_free_blocks - pool->free_blocks;
+    if (missing_blocks > 0) {
+        return missing_blocks;
     }
-    int64_t final_blocks = sli_pool_blocks_for(pool, acquisition->final_tokens);
-    SL_TRY(make_room(context, max_of(take_to_blocks, final_blocks)));
-    /* Hits leave the free queue before anything is taken from it, or they could be evicted. */
-    for (int64_t i = 0; i < hit_blocks; i++) {
-        uint32_t block = hit_block(pool, view, i);
-        sli_pool_share(pool, block);
-        context->blocks[context->block_count++] = block;
-    }
-    take_blocks(context, pool, take_to_blocks);
-    context->tokens = acquisition->tokens;
+    /* Hits leave the queue before anything is taken from it, or they could be evicted. */
+    share_hits(context, pool, view, hit_blocks);
+    sli_pool_take(pool, take_to_blocks - hit_blocks);
+    context->block_count = take_to_blocks;
     context->reserved_blocks = sli_pool_blocks_for(pool, acquisition->reserve_tokens);
+    context->tokens = acquisition->tokens;
     context->published_blocks = hit_blocks;
-    *missing_blocks = 0;
-    return SL_OK;
+    return 0;
 }
 
 int64_t sli_context_need(const sli_context *context, const sli_pool *pool, int64_t tokens) {
@@ -97,57 +134,144 @@ int64_t sli_context_need(const sli_context *context, const sli_pool *pool, int64
 
 void sli_context_extend(sli_context *context, sli_pool *pool, int64_t tokens) {
     SL_ASSERT(tokens >= context->tokens);
-    take_blocks(context, pool, sli_pool_blocks_for(pool, tokens));
+    sli_pool_take(pool, sli_context_need(context, pool, tokens));
+    sli_context_grow(context, pool, tokens);
+}
+
+void sli_context_grow(sli_context *context, sli_pool *pool, int64_t tokens) {
+    context->block_count = max_of(context->block_count, sli_pool_blocks_for(pool, tokens));
     context->tokens = tokens;
+}
+
+/* ---- Publishing ---- */
+
+/* The last run that the context holds may simply get longer when nobody can tell the difference. */
+static bool can_grow(const sli_context *context, int64_t at_block) {
+    if (context->deepest == NULL) {
+        return false;
+    }
+    const sli_span *copy = context->deepest->copy;
+    const sli_run *run = copy->run;
+    return run->end_block == at_block && copy->reference_count == 1 && run->child_count == 0 &&
+           run->oldest_copy == run->newest_copy;
+}
+
+static void publish_new(sli_context *context, sli_pool *pool, const sl_content *content,
+                        int64_t start_block, int64_t end_block) {
+    if (can_grow(context, start_block)) {
+        context->deepest->copy->run->content = *content;
+        context->deepest->copy->run->end_block = end_block;
+        return;
+    }
+    sli_run *parent = context->deepest != NULL ? context->deepest->copy->run : NULL;
+    hold(context, pool, sli_prefix_add(pool, content, start_block, end_block, parent), start_block);
+}
+
+/* What is findable already gets one more copy, as vLLM's append-only block tables make it. */
+static void publish_shared(sli_context *context, sli_pool *pool, const sli_content_view *view,
+                           int64_t start_block, int64_t end_block) {
+    int64_t block = start_block;
+    while (block < end_block && !pool->is_out_of_memory) {
+        sli_run *run = sli_prefix_find(pool, &view->content, block);
+        if (run == NULL) {
+            publish_new(context, pool, &view->content, block, end_block);
+            return;
+        }
+        run = end_run_at(pool, run, block + agreement_with(pool, view, run, end_block));
+        hold(context, pool, sli_prefix_duplicate(pool, run), block);
+        block = run->end_block;
+    }
 }
 
 void sli_context_publish(sli_context *context, sli_pool *pool, const sli_content_view *view,
                          int64_t tokens) {
     SL_ASSERT(tokens <= context->tokens);
-    if (!pool->has_index) {
+    if (!pool->config.has_index) {
         return;
     }
-    if (!pool->caches_generated && tokens > view->prompt_tokens) {
-        tokens = view->prompt_tokens;
+    if (!pool->config.caches_generated) {
+        tokens = min_of(tokens, view->prompt_tokens);
     }
-    int64_t full_blocks = tokens / pool->block_tokens;
-    while (context->published_blocks < full_blocks) {
-        int64_t index = context->published_blocks++;
-        sli_block_key key = sli_block_key_of(view, (uint32_t)(index + 1), pool->block_tokens);
-        sli_pool_publish(pool, context->blocks[index], key);
+    int64_t full_blocks = tokens / pool->config.block_tokens;
+    if (full_blocks <= context->published_blocks) {
+        return;
+    }
+    int64_t shared_end = min_of(full_blocks, shared_blocks_of(pool, view));
+    if (context->published_blocks < shared_end) {
+        publish_shared(context, pool, view, context->published_blocks, shared_end);
+    }
+    context->published_blocks = full_blocks;
+}
+
+/* ---- Taking back ---- */
+
+/* The deepest hold, cut so that it begins at the block or below it. */
+static void retract_deepest(sli_context *context, sli_pool *pool, int64_t from_block) {
+    sli_hold *held = context->deepest;
+    sli_span *copy = held->copy;
+    SL_ASSERT(copy->reference_count == 1);
+    if (copy->run->start_block < from_block) {
+        sli_prefix_split(pool, copy->run, from_block);
+        held->copy = copy->upper;
+        sli_prefix_remove_copy(pool, copy);
+    } else if (copy->run->start_block > held->start_block) {
+        held->copy = copy->upper;
+        sli_prefix_remove_copy(pool, copy);
+    } else {
+        drop_deepest(context, pool);
+        sli_prefix_remove_copy(pool, copy);
     }
 }
 
 void sli_context_retract(sli_context *context, sli_pool *pool, int64_t tokens) {
-    int64_t full_blocks = tokens / pool->block_tokens;
-    while (context->published_blocks > full_blocks) {
-        uint32_t block = context->blocks[--context->published_blocks];
-        SL_ASSERT(pool->blocks[block].reference_count == 1);
-        sli_pool_retract(pool, block);
+    int64_t full_blocks = tokens / pool->config.block_tokens;
+    while (context->deepest != NULL && context->deepest->copy->run->end_block > full_blocks &&
+           !pool->is_out_of_memory) {
+        retract_deepest(context, pool, full_blocks);
     }
+    context->published_blocks = min_of(context->published_blocks, full_blocks);
 }
 
 void sli_context_roll_back(sli_context *context, sli_pool *pool, int64_t tokens) {
     SL_ASSERT(tokens <= context->tokens);
+    SL_ASSERT(context->published_blocks * pool->config.block_tokens <= tokens);
     int64_t keep_blocks = max_of(sli_pool_blocks_for(pool, tokens), context->reserved_blocks);
-    SL_ASSERT(context->published_blocks * pool->block_tokens <= tokens);
-    while (context->block_count > keep_blocks) {
-        sli_pool_put_back(pool, context->blocks[--context->block_count]);
-    }
+    sli_pool_put_back(pool, context->block_count - keep_blocks);
+    context->block_count = keep_blocks;
     context->tokens = tokens;
 }
 
-void sli_context_release(sli_context *context, sli_pool *pool) {
-    while (context->block_count > 0) {
-        sli_pool_release(pool, context->blocks[--context->block_count]);
+/* From the deepest part up to where the hold began. */
+static void release_hold(sli_pool *pool, const sli_hold *held) {
+    sli_span *copy = held->copy;
+    while (copy->run->start_block > held->start_block) {
+        sli_span *upper = copy->upper;
+        sli_pool_release(pool, copy);
+        copy = upper;
     }
-    context->tokens = 0;
+    sli_pool_release(pool, copy);
+}
+
+void sli_context_release(sli_context *context, sli_pool *pool, const sli_content_view *view,
+                         bool will_be_back) {
+    int64_t shared_blocks = min_of(context->published_blocks, shared_blocks_of(pool, view));
+    int64_t private_blocks = context->published_blocks - shared_blocks;
+    sli_pool_give_blank(pool, context->block_count - context->published_blocks);
+    if (will_be_back) {
+        sli_pool_park(pool, context, private_blocks);
+    } else {
+        sli_pool_give_blank(pool, private_blocks);
+    }
+    while (context->deepest != NULL) {
+        release_hold(pool, context->deepest);
+        drop_deepest(context, pool);
+    }
+    context->block_count = 0;
     context->reserved_blocks = 0;
+    context->tokens = 0;
     context->published_blocks = 0;
 }
 
-void sli_context_fini(sli_context *context, sli_pool *pool) {
-    sli_context_release(context, pool);
-    free(context->blocks);
-    *context = (sli_context){0};
+void sli_context_forget(sli_context *context) {
+    sli_pool_forget_parked(context);
 }

@@ -1,66 +1,64 @@
 /*
- * The prefix index: which block holds which contents.
+ * The prefix index: which contents are in the pool, as a forest of runs.
  *
- * Floor kv. A block's key says exactly what it holds: contents are prefix-cumulative, so the id of
- * what ends in the block, its namespace, and the position of its end are enough, for any block size
- * (no hash of contents, hence no false hit). Duplicates are allowed, as in vLLM; a lookup answers
- * the one that has been there longest.
+ * Floor kv. A run is a stretch of consecutive shared blocks; its parent is the run that ends where
+ * it begins. One map finds a run by the key of its first block. A run has one copy for each time
+ * that its contents lie in the pool, oldest first, and all copies cover the same blocks: where only
+ * a part is hit, evicted or computed again, the run is split. A lookup answers the oldest copy, as
+ * in vLLM.
+ *
+ * Invariants: no two runs have a first block of the same key; a run exists only if its parent does
+ * (contents are prefix-closed: a child is never freed later than its parent, so it is evicted
+ * first); a copy's blocks have the same holders and lie together in the queue.
  */
 #ifndef SLUICE_KV_PREFIX_H
 #define SLUICE_KV_PREFIX_H
 
-#include "sluice/err.h"
-#include "sluice/workload.h"
+#include "kv/content.h"
+#include "kv/slab.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+struct sli_pool;
+struct sli_span;
 
-/* A block number that means none. */
-#define SLI_NO_BLOCK UINT32_MAX
-
-/* The identity of the contents of one full block. */
-typedef struct sli_block_key {
-    uint64_t id;        /* a content id, or the request for private contents */
-    uint32_t scope;     /* namespace of the id; 0 = private */
-    uint32_t end_block; /* position: number of blocks up to and including this one */
-} sli_block_key;
-
-/* Where the tokens of a request come from. */
-typedef struct sli_content_view {
-    sl_content content;
-    uint64_t request;
-    int64_t prompt_tokens;
-} sli_content_view;
-
-/*
- * The key of the block that ends at token end_block * block_tokens of a request: the id of the
- * content unit that holds its last token, if that lies in the shared part of the prompt.
- */
-sli_block_key sli_block_key_of(const sli_content_view *view, uint32_t end_block,
-                               int64_t block_tokens);
-
-typedef struct sli_prefix_entry {
-    sli_block_key key;
-    uint32_t next; /* block in the same bucket, SLI_NO_BLOCK ends it */
-    bool is_findable;
-} sli_prefix_entry;
+typedef struct sli_run {
+    struct sli_run *next_in_bucket;
+    struct sli_run *parent; /* NULL = begins at the first block */
+    sl_content content;     /* one that has these blocks */
+    int64_t start_block;
+    int64_t end_block; /* exclusive */
+    int64_t child_count;
+    struct sli_span *oldest_copy; /* the one that lookups answer */
+    struct sli_span *newest_copy;
+} sli_run;
 
 typedef struct sli_prefix {
-    sli_prefix_entry *entries; /* one a block of the pool */
-    uint32_t *buckets;
-    uint32_t bucket_mask;
+    sli_run **buckets;
+    size_t bucket_count; /* a power of two */
+    size_t run_count;
+    sli_slab runs;
 } sli_prefix;
 
-SL_NODISCARD sl_err sli_prefix_init(sli_prefix *prefix, uint32_t pool_blocks);
+SL_NODISCARD sl_err sli_prefix_init(sli_prefix *prefix);
 void sli_prefix_fini(sli_prefix *prefix);
 
-/* O(1) on average, as the others. */
-uint32_t sli_prefix_find(const sli_prefix *prefix, sli_block_key key);
+/* The run whose first block is block `start_block` of the contents, or NULL. O(1) on average. */
+sli_run *sli_prefix_find(const struct sli_pool *pool, const sl_content *content,
+                         int64_t start_block);
 
-/* The block must not be findable yet. */
-void sli_prefix_insert(sli_prefix *prefix, uint32_t block, sli_block_key key);
+/* A new run [start, end) below `parent` with one copy, held once. NULL when memory is out. */
+struct sli_span *sli_prefix_add(struct sli_pool *pool, const sl_content *content,
+                                int64_t start_block, int64_t end_block, sli_run *parent);
 
-/* The block must be findable. */
-void sli_prefix_remove(sli_prefix *prefix, uint32_t block);
+/*
+ * Cuts a run before block `at`, start < at < end: it keeps the deeper part with its children and
+ * holders, and a new parent gets the rest. O(copies).
+ */
+void sli_prefix_split(struct sli_pool *pool, sli_run *run, int64_t at_block);
+
+/* One more copy of the whole run, held once, the newest. NULL when memory is out. O(1). */
+struct sli_span *sli_prefix_duplicate(struct sli_pool *pool, sli_run *run);
+
+/* Takes a copy out of its run; the last one takes the run with it, which then has no children. */
+void sli_prefix_remove_copy(struct sli_pool *pool, struct sli_span *copy);
 
 #endif

@@ -63,18 +63,9 @@ static sli_victim victim_of(const sli_engine_options *options) {
     return options->order == SLI_ORDER_PRIORITY ? SLI_VICTIM_WORST : SLI_VICTIM_LAST;
 }
 
-static sl_err configure_engine(sli_scenario_file *file, sli_diag *diag,
-                               sli_deployment *deployment) {
-    const sli_scenario *scenario = &file->values;
+static void configure_engine(const sli_scenario *scenario, sli_deployment *deployment) {
     const sli_engine_options *options = &scenario->engine;
     int64_t blocks = deployment->budget.blocks;
-    if (blocks >= (int64_t)SLI_NO_BLOCK) {
-        sli_diag_error(diag, sli_scenario_mark(file, "engine.block"), "engine.block",
-                       "the cache has %lld blocks, more than the 4,294,967,294 that can be counted;"
-                       " use larger blocks",
-                       (long long)blocks);
-        return SL_ERR_CONFIG;
-    }
     deployment->cluster.engine = (sli_engine_config){
         .max_batched_tokens = options->max_batched_tokens,
         .max_seqs = options->max_seqs,
@@ -92,7 +83,6 @@ static sl_err configure_engine(sli_scenario_file *file, sli_diag *diag,
     };
     deployment->cluster.over_length = (sli_over_length)options->over_length;
     deployment->cluster.replica_count = (uint32_t)scenario->replicas.count;
-    return SL_OK;
 }
 
 /* What a policy that reserves for the longest context asks of the rest. */
@@ -169,7 +159,7 @@ sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deploy
     SL_TRY(read_parts(file, diag, deployment));
     SL_TRY(find_memory(file, diag, deployment));
     SL_TRY(make_cost(file, diag, deployment));
-    SL_TRY(configure_engine(file, diag, deployment));
+    configure_engine(&file->values, deployment);
     SL_TRY(check_reservation(file, diag, deployment));
     return create_policies(file, diag, deployment);
 }

@@ -36,6 +36,9 @@ sl_err sli_trial_run(const sli_trial *trial, sli_trial_result *result) {
     int64_t horizon_ns = trial->until_ns < trial->time_limit_ns ? trial->until_ns
                                                                 : trial->time_limit_ns;
     sli_loop_end end = sli_loop_run(&world.loop, horizon_ns);
+    if (end == SLI_LOOP_HORIZON) {
+        world.loop.now_ns = horizon_ns;
+    }
     sli_cluster_close(&cluster, end == SLI_LOOP_DRAINED && world.fault == SL_OK);
     judge(trial, &world, end, result);
     result->end_ns = world.loop.now_ns;

@@ -2,8 +2,8 @@
 
 #include "base/check.h"
 #include "base/grow.h"
+#include "engine/audit.h"
 #include "kernel/time.h"
-#include "kv/audit.h"
 #include "plug/instance.h"
 
 #include <stdarg.h>
@@ -77,28 +77,25 @@ static void on_terminal(void *self, const sl_request_record *record) {
 
 static void check_request(sli_rehearsal *rehearsal, const sli_core *core,
                           const sl_request *request) {
-    const sli_context *context = &request->context;
-    int64_t used_tokens = request->computed_tokens + request->planned_tokens;
-    if (used_tokens > request->known_tokens) {
+    sl_request_view view = sl_plan_request(&core->plan, request);
+    int64_t used_tokens = view.computed_tokens + view.planned_tokens;
+    if (view.pending_tokens < 0) {
         break_law(rehearsal, "a request computes more tokens than it knows");
     }
-    if (used_tokens > context->block_count * core->pool.block_tokens) {
+    if (used_tokens > view.held_blocks * core->pool.config.block_tokens) {
         break_law(rehearsal, "a request has more tokens than slots");
     }
-    if (context->block_count > context->reserved_blocks &&
-        context->block_count != sli_pool_blocks_for(&core->pool, used_tokens)) {
+    if (view.held_blocks > request->context.reserved_blocks &&
+        view.held_blocks != sli_pool_blocks_for(&core->pool, used_tokens)) {
         break_law(rehearsal, "a request holds more blocks than it needs");
     }
 }
 
-static void check_pool(sli_rehearsal *rehearsal, const sli_core *core) {
-    const sli_context *contexts[64];
-    size_t count = 0;
-    for (const sl_request *it = core->first_running; it != NULL && count < 64; it = it->next) {
+static void check_pool(sli_rehearsal *rehearsal, sli_core *core) {
+    for (const sl_request *it = core->first_running; it != NULL; it = it->next) {
         check_request(rehearsal, core, it);
-        contexts[count++] = &it->context;
     }
-    const char *fault = sli_pool_audit(&core->pool, contexts, count);
+    const char *fault = sli_core_audit(core);
     if (fault != NULL) {
         break_law(rehearsal, "audit: %s", fault);
     }
@@ -107,7 +104,7 @@ static void check_pool(sli_rehearsal *rehearsal, const sli_core *core) {
 /* Told of a step when its time is over and before anything has advanced. */
 static void on_step(void *self, const sl_step_record *step) {
     stage *it = self;
-    const sli_core *core = &it->cluster.replicas[step->replica].domain.core;
+    sli_core *core = &it->cluster.replicas[step->replica].domain.core;
     bool has_budget = (it->policy->policy.capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
     it->rehearsal->steps++;
     if (step->tokens < 1 || (has_budget && step->tokens > core->config->max_batched_tokens)) {
@@ -120,7 +117,7 @@ static void on_step(void *self, const sl_step_record *step) {
     int64_t planned_tokens = 0;
     for (const sl_request *running = core->first_running; running != NULL;
          running = running->next) {
-        planned_tokens += running->planned_tokens;
+        planned_tokens += sl_plan_request(&core->plan, running).planned_tokens;
     }
     if (planned_tokens != step->tokens) {
         break_law(it->rehearsal, "a step has other tokens than its requests");
@@ -191,10 +188,10 @@ static void check_outcome(stage *it, int i) {
 
 static void check_end(stage *it) {
     for (uint32_t i = 0; i < it->small->replica_count; i++) {
-        const sli_core *core = &it->cluster.replicas[i].domain.core;
+        sli_core *core = &it->cluster.replicas[i].domain.core;
         check_pool(it->rehearsal, core);
         if (core->running != 0 || sli_core_waiting(core) != 0 ||
-            core->pool.free_blocks != core->pool.block_count) {
+            core->pool.free_blocks != core->pool.config.block_count) {
             break_law(it->rehearsal, "replica %u is not empty at the end", i);
         }
         if (it->cluster.replicas[i].outstanding != 0) {

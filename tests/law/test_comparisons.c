@@ -100,8 +100,8 @@ static void hear(const char *text, const char *const *sets, sli_history *history
 /* One seat a replica and a queue for all: the servers of queueing theory. */
 static const char servers[] = SERVED
     "cost: {fixed: {token: 1 us}}\n"
-    "engine: {max_seqs: 1, max_batched_tokens: 1000000000 tokens,\n"
-    "         max_model_len: 1000000000 tokens, block: 1000000000 tokens}\n"
+    "engine: {max_seqs: 1, max_batched_tokens: 1000000 tokens,\n"
+    "         max_model_len: 1000000 tokens, block: 1000000 tokens}\n"
     "memory: {kv_blocks: 1}\n"
     "prefix: {index: none}\n"
     "route: shared\n"

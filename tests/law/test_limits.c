@@ -24,7 +24,6 @@ static void law_step(const sli_law_run *run) {
         assert_true(step->sequences >= 1 && step->sequences <= step->running);
         assert_true(step->tokens >= step->sequences);
         assert_true(step->prefill_tokens >= 0 && step->prefill_tokens <= step->tokens);
-        assert_true(step->waiting >= 0);
     }
     assert_true(is_full);
 }

@@ -47,13 +47,14 @@ typedef struct sl_step_cost {
 } sl_step_cost;
 
 typedef struct sl_cost_ops {
-    /* Pure and deterministic; O(1). */
-    void (*step)(const void *self, const sl_batch_shape *shape, sl_step_cost *cost);
+    /* A function of the shape alone; O(1). It may remember earlier answers, so an instance belongs
+     * to one trial. */
+    void (*step)(void *self, const sl_batch_shape *shape, sl_step_cost *cost);
 } sl_cost_ops;
 
 typedef struct sl_cost_model {
     const sl_cost_ops *ops;
-    const void *self;
+    void *self;
 } sl_cost_model;
 
 #endif

@@ -11,6 +11,8 @@
 #ifndef SLUICE_PROBE_H
 #define SLUICE_PROBE_H
 
+#include "sluice/cost.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -81,6 +83,12 @@ typedef struct sl_request_record {
     int64_t recomputed_tokens; /* those among them that had been computed before */
     int64_t preemption_count;
     int64_t phase_ns[SL_PHASE_COUNT]; /* sums to end_ns - arrival_ns */
+    /* Its time in the phases prefill, decode and recompute is own time, by cause, and the rest:
+     * own_ns and interference_ns sum to it. A decode row's own is the step without prefill chunks,
+     * a chunk's own a step with that chunk alone. */
+    int64_t own_ns[SL_CAUSE_COUNT];
+    int64_t interference_ns;
+    int64_t first_own_ns; /* own time, of all causes, until the first token */
 } sl_request_record;
 
 /* One executed step of one replica. */
@@ -92,7 +100,6 @@ typedef struct sl_step_record {
     int64_t prefill_tokens; /* those of chunks, the rest are decodes */
     int64_t sequences;      /* requests with at least one token in it */
     int64_t running;        /* admitted requests */
-    int64_t waiting;        /* queued requests that this replica sees */
     int64_t held_blocks;    /* referenced by running requests */
     int64_t cached_blocks;  /* free, and a lookup can still find their contents */
     int64_t pool_blocks;

@@ -23,7 +23,7 @@
  * ids in one scope mean equal contents. Tokens behind the last id belong to this request alone.
  */
 typedef struct sl_content {
-    const uint64_t *ids; /* borrowed from the source until done() has been told of the request */
+    const uint64_t *ids; /* borrowed from the source, for as long as it lives */
     int64_t id_count;
     int64_t id_tokens; /* >= 1 when id_count > 0 */
     uint32_t scope;    /* namespace of the ids, >= 1; 0 is kept for private contents */

@@ -62,6 +62,12 @@ static sl_batch_shape count_shape(const batch *it) {
     return shape;
 }
 
+static sl_batch_shape shape_of(const batch *it) {
+    sli_step_shape shape;
+    sli_core_shape(&it->core, &shape);
+    return shape.whole;
+}
+
 static int64_t below(sli_rng *rng, uint64_t bound) {
     return (int64_t)sli_rng_below(rng, bound);
 }
@@ -82,9 +88,8 @@ static void shape_counts_every_key_that_a_row_sees(void **state) {
             int64_t known_tokens = computed_tokens + planned_tokens + below(&rng, 2);
             add_row(&it, computed_tokens, planned_tokens, known_tokens);
         }
-        sl_batch_shape shape;
+        sl_batch_shape shape = shape_of(&it);
         sl_batch_shape expected = count_shape(&it);
-        sli_core_shape(&it.core, &shape);
         expected.prefill_tile_pairs_x2 = shape.prefill_tile_pairs_x2;
         assert_memory_equal(&shape, &expected, sizeof shape);
         decodes += shape.decodes;
@@ -105,8 +110,7 @@ static void tiles_of_whole_chunks_count_what_they_compute(void **state) {
             for (int64_t tile = 1; tile <= tiles; tile++) {
                 pairs += 128 * (past_tokens + 128 * tile);
             }
-            sl_batch_shape shape;
-            sli_core_shape(&it.core, &shape);
+            sl_batch_shape shape = shape_of(&it);
             assert_int_equal(shape.prefill_tile_pairs_x2, 2 * pairs);
         }
     }
@@ -121,8 +125,7 @@ static void partial_tiles_are_padded(void **state) {
     add_row(&it, 10, 5, 15);
     add_row(&it, 0, 130, 200);
     add_row(&it, 77, 1, 78);
-    sl_batch_shape shape;
-    sli_core_shape(&it.core, &shape);
+    sl_batch_shape shape = shape_of(&it);
     assert_int_equal(shape.prefill_tile_pairs_x2, 19584 + 66048);
     assert_int_equal(shape.emitting, 2);
     assert_int_equal(shape.decode_kv_max, 78);
@@ -135,8 +138,7 @@ static void single_token_is_a_decode_only_over_a_past(void **state) {
     memset(&it, 0, sizeof it);
     add_row(&it, 0, 1, 1);
     add_row(&it, 8, 1, 9);
-    sl_batch_shape shape;
-    sli_core_shape(&it.core, &shape);
+    sl_batch_shape shape = shape_of(&it);
     assert_int_equal(shape.prefills, 1);
     assert_int_equal(shape.prefill_pairs, 1);
     assert_int_equal(shape.decodes, 1);

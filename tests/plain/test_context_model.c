@@ -124,7 +124,7 @@ static void draw_request(world *it, model_request *drawn) {
 
 static uint32_t oldest_free(const world *it, int64_t not_before) {
     uint32_t oldest = SLI_NO_BLOCK;
-    for (uint32_t block = 0; block < it->pool.block_count; block++) {
+    for (uint32_t block = 0; block < it->pool.config.block_count; block++) {
         const model_block *candidate = &it->blocks[block];
         if (candidate->holders == 0 && candidate->freed_at >= not_before &&
             (oldest == SLI_NO_BLOCK || candidate->freed_at < it->blocks[oldest].freed_at)) {
@@ -136,7 +136,7 @@ static uint32_t oldest_free(const world *it, int64_t not_before) {
 
 static uint32_t oldest_copy(const world *it, const model_request *request, int64_t length) {
     uint32_t oldest = SLI_NO_BLOCK;
-    for (uint32_t block = 0; block < it->pool.block_count; block++) {
+    for (uint32_t block = 0; block < it->pool.config.block_count; block++) {
         const model_block *candidate = &it->blocks[block];
         if (candidate->is_findable && candidate->length == length &&
             memcmp(candidate->tokens, request->tokens, (size_t)length * sizeof(uint64_t)) == 0 &&
@@ -148,7 +148,7 @@ static uint32_t oldest_copy(const world *it, const model_request *request, int64
 }
 
 static int64_t lookup(const world *it, const model_request *request, int64_t max_tokens) {
-    int64_t block_tokens = it->pool.block_tokens;
+    int64_t block_tokens = it->pool.config.block_tokens;
     int64_t length = 0;
     while (length + block_tokens <= max_tokens &&
            oldest_copy(it, request, length + block_tokens) != SLI_NO_BLOCK) {
@@ -159,7 +159,7 @@ static int64_t lookup(const world *it, const model_request *request, int64_t max
 
 static int64_t blocks_for(const world *it, int64_t tokens) {
     int64_t count = 0;
-    while (count * it->pool.block_tokens < tokens) {
+    while (count * it->pool.config.block_tokens < tokens) {
         count++;
     }
     return count;
@@ -167,14 +167,14 @@ static int64_t blocks_for(const world *it, int64_t tokens) {
 
 static int64_t count_free(const world *it) {
     int64_t count = 0;
-    for (uint32_t block = 0; block < it->pool.block_count; block++) {
+    for (uint32_t block = 0; block < it->pool.config.block_count; block++) {
         count += it->blocks[block].holders == 0;
     }
     return count;
 }
 
 static void assert_agrees(const world *it) {
-    uint32_t in_queue = it->pool.blocks[it->pool.block_count].next;
+    uint32_t in_queue = it->pool.blocks[it->pool.config.block_count].next;
     int64_t cached_blocks = 0;
     int64_t not_before = INT64_MIN;
     for (uint32_t block = oldest_free(it, not_before); block != SLI_NO_BLOCK;
@@ -184,7 +184,7 @@ static void assert_agrees(const world *it) {
         cached_blocks += it->blocks[block].is_findable;
         not_before = it->blocks[block].freed_at + 1;
     }
-    assert_int_equal(in_queue, it->pool.block_count);
+    assert_int_equal(in_queue, it->pool.config.block_count);
     assert_int_equal(it->pool.free_blocks, count_free(it));
     assert_int_equal(it->pool.cached_blocks, cached_blocks);
     assert_int_equal(it->pool.evicted_blocks, it->evicted);
@@ -216,7 +216,7 @@ static void acquire(world *it, int i) {
     model_context *model = &it->models[i];
     const model_request *request = &it->requests[i];
     int64_t hit_tokens = lookup(it, request, request->known_tokens - 1);
-    int64_t hits = hit_tokens / it->pool.block_tokens;
+    int64_t hits = hit_tokens / it->pool.config.block_tokens;
     sli_acquisition want = {
         .hit_tokens = hit_tokens,
         .tokens = draw(it, hit_tokens + 1, request->known_tokens),
@@ -227,7 +227,7 @@ static void acquire(world *it, int i) {
     };
     int64_t free_hits = 0;
     for (int64_t j = 0; j < hits; j++) {
-        uint32_t block = oldest_copy(it, request, (j + 1) * it->pool.block_tokens);
+        uint32_t block = oldest_copy(it, request, (j + 1) * it->pool.config.block_tokens);
         free_hits += it->blocks[block].holders == 0;
     }
     int64_t take_to = blocks_for(it, max_of(want.tokens, want.reserve_tokens));
@@ -244,7 +244,7 @@ static void acquire(world *it, int i) {
         return;
     }
     for (int64_t j = 0; j < hits; j++) {
-        uint32_t block = oldest_copy(it, request, (j + 1) * it->pool.block_tokens);
+        uint32_t block = oldest_copy(it, request, (j + 1) * it->pool.config.block_tokens);
         it->blocks[block].holders++;
         model->blocks[model->count++] = block;
     }
@@ -279,9 +279,9 @@ static void publish(world *it, int i) {
     const model_request *request = &it->requests[i];
     int64_t tokens = draw(it, 0, model->tokens);
     sli_context_publish(&it->contexts[i], &it->pool, &request->view, tokens);
-    for (int64_t length = (model->published + 1) * it->pool.block_tokens; length <= tokens;
-         length += it->pool.block_tokens) {
-        if (length > request->view.prompt_tokens && !it->pool.caches_generated) {
+    for (int64_t length = (model->published + 1) * it->pool.config.block_tokens; length <= tokens;
+         length += it->pool.config.block_tokens) {
+        if (length > request->view.prompt_tokens && !it->pool.config.caches_generated) {
             break;
         }
         model_block *block = &it->blocks[model->blocks[model->published++]];
@@ -298,7 +298,8 @@ static void retract(world *it, int i) {
     while (keep > 0 && it->blocks[model->blocks[keep - 1]].holders == 1 && draw(it, 0, 3) > 0) {
         keep--;
     }
-    int64_t tokens = keep * it->pool.block_tokens + draw(it, 0, it->pool.block_tokens - 1);
+    int64_t tokens = keep * it->pool.config.block_tokens +
+                     draw(it, 0, it->pool.config.block_tokens - 1);
     sli_context_retract(&it->contexts[i], &it->pool, tokens);
     while (model->published > keep) {
         it->blocks[model->blocks[--model->published]].is_findable = false;
@@ -308,7 +309,7 @@ static void retract(world *it, int i) {
 
 static void roll_back(world *it, int i) {
     model_context *model = &it->models[i];
-    int64_t tokens = draw(it, model->published * it->pool.block_tokens, model->tokens);
+    int64_t tokens = draw(it, model->published * it->pool.config.block_tokens, model->tokens);
     sli_context_roll_back(&it->contexts[i], &it->pool, tokens);
     while (model->count > max_of(blocks_for(it, tokens), model->reserved)) {
         model_block *block = &it->blocks[model->blocks[--model->count]];
@@ -361,7 +362,7 @@ static void world_fini(world *it) {
     for (int i = 0; i < REQUESTS; i++) {
         sli_context_fini(&it->contexts[i], &it->pool);
     }
-    assert_int_equal(it->pool.free_blocks, it->pool.block_count);
+    assert_int_equal(it->pool.free_blocks, it->pool.config.block_count);
     sli_pool_fini(&it->pool);
 }
 
@@ -404,12 +405,12 @@ static void take_snapshot(const sli_pool *pool, snapshot *taken) {
     memset(taken, 0, sizeof *taken);
     taken->free_blocks = pool->free_blocks;
     taken->cached_blocks = pool->cached_blocks;
-    uint32_t block = pool->block_count;
+    uint32_t block = (uint32_t)pool->config.block_count;
     for (int64_t i = 0; i < pool->free_blocks; i++) {
         block = pool->blocks[block].next;
         taken->queue[i] = block;
     }
-    for (block = 0; block < pool->block_count; block++) {
+    for (block = 0; block < pool->config.block_count; block++) {
         taken->holders[block] = pool->blocks[block].reference_count;
         const sli_prefix_entry *entry = &pool->prefix.entries[block];
         if (entry->is_findable) {
@@ -429,7 +430,7 @@ static bool undo_and_compare(world *it, int i, bool publishes) {
     sli_context *context = &it->contexts[i];
     const model_request *request = &it->requests[i];
     int64_t tokens = context->tokens;
-    int64_t published_tokens = context->published_blocks * it->pool.block_tokens;
+    int64_t published_tokens = context->published_blocks * it->pool.config.block_tokens;
     if (sli_context_need(context, &it->pool, request->final_tokens) > it->pool.free_blocks) {
         return false;
     }
@@ -445,7 +446,7 @@ static bool undo_and_compare(world *it, int i, bool publishes) {
     sli_context_roll_back(context, &it->pool, tokens);
     take_snapshot(&it->pool, &after);
     assert_int_equal(context->tokens, tokens);
-    assert_int_equal(context->published_blocks * it->pool.block_tokens, published_tokens);
+    assert_int_equal(context->published_blocks * it->pool.config.block_tokens, published_tokens);
     assert_int_equal(context->block_count, it->models[i].count);
     assert_int_equal(after.free_blocks, before.free_blocks);
     assert_memory_equal(after.queue, before.queue, sizeof before.queue);

@@ -208,7 +208,7 @@ static void a_roll_back_keeps_the_reservation(void **state) {
     assert_int_equal(sli_context_acquire(&context, &pool, &view, &want, &missing_blocks), SL_OK);
     assert_int_equal(missing_blocks, 0);
     assert_int_equal(pool.free_blocks, 4);
-    uint32_t next_to_take = pool.blocks[pool.block_count].next;
+    uint32_t next_to_take = pool.blocks[pool.config.block_count].next;
     assert_int_equal(sli_context_need(&context, &pool, 16), 0);
     assert_int_equal(sli_context_need(&context, &pool, 17), 1);
     sli_context_extend(&context, &pool, 24);
@@ -216,7 +216,7 @@ static void a_roll_back_keeps_the_reservation(void **state) {
     sli_context_roll_back(&context, &pool, 4);
     assert_int_equal(context.block_count, 4);
     assert_int_equal(pool.free_blocks, 4);
-    assert_int_equal(pool.blocks[pool.block_count].next, next_to_take);
+    assert_int_equal(pool.blocks[pool.config.block_count].next, next_to_take);
     sli_context_fini(&context, &pool);
     sli_pool_fini(&pool);
 }

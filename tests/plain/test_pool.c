@@ -78,7 +78,7 @@ static uint32_t oldest_copy(const model *it, uint64_t key) {
 static void assert_agrees(const sli_pool *pool, model *it) {
     int64_t free_blocks = 0;
     int64_t cached_blocks = 0;
-    uint32_t in_queue = pool->blocks[pool->block_count].next;
+    uint32_t in_queue = pool->blocks[pool->config.block_count].next;
     int64_t not_before = INT64_MIN;
     for (uint32_t block = oldest_free(it, not_before); block != SLI_NO_BLOCK;
          block = oldest_free(it, not_before)) {
@@ -88,12 +88,12 @@ static void assert_agrees(const sli_pool *pool, model *it) {
         cached_blocks += it->blocks[block].is_findable;
         not_before = it->blocks[block].freed_at + 1;
     }
-    assert_int_equal(in_queue, pool->block_count);
+    assert_int_equal(in_queue, pool->config.block_count);
     assert_int_equal(pool->free_blocks, free_blocks);
     assert_int_equal(pool->cached_blocks, cached_blocks);
     assert_int_equal(sli_pool_held_blocks(pool), (int64_t)it->block_count - free_blocks);
     assert_int_equal(pool->evicted_blocks, it->evicted);
-    for (uint64_t key = 0; pool->has_index && key < DISTINCT_KEYS; key++) {
+    for (uint64_t key = 0; pool->config.has_index && key < DISTINCT_KEYS; key++) {
         assert_int_equal(sli_prefix_find(&pool->prefix, key_number(key)), oldest_copy(it, key));
     }
     const sli_context holder = {.blocks = it->holds, .block_count = it->hold_count};
@@ -147,7 +147,7 @@ static void do_give_back(sli_pool *pool, model *it, int64_t index, bool puts_bac
 }
 
 static void do_publish_or_retract(sli_pool *pool, model *it, uint32_t block, uint64_t key) {
-    if (!pool->has_index) {
+    if (!pool->config.has_index) {
         return;
     }
     model_block *published = &it->blocks[block];
@@ -274,7 +274,7 @@ static void break_link(sli_pool *pool) {
 }
 
 static void break_tail(sli_pool *pool) {
-    pool->blocks[pool->block_count].previous = pool->blocks[pool->block_count].next;
+    pool->blocks[pool->config.block_count].previous = pool->blocks[pool->config.block_count].next;
 }
 
 static void break_free_count(sli_pool *pool) {

@@ -1,0 +1,131 @@
+#include "engine/jump.h"
+
+#include "base/check.h"
+#include "engine/step.h"
+#include "kernel/time.h"
+
+static int64_t min_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Steps that can follow the first one before a member finishes or the promise ends. */
+static int64_t steps_allowed(const sli_jump *jump, const sli_core *core) {
+    if (!core->state.only_decodes) {
+        return 1;
+    }
+    int64_t steps = min_of(jump->limit, core->promise.steps_left < SLI_JUMP_STEPS_MAX
+                                            ? core->promise.steps_left + 1
+                                            : SLI_JUMP_STEPS_MAX);
+    return min_of(steps, sli_lockstep_steps_to_finish(&core->lockstep));
+}
+
+/* The first step's blocks are taken already; the others must find theirs free. */
+static int64_t steps_with_blocks(const sli_core *core, int64_t steps) {
+    int64_t free_blocks = core->pool.free_blocks;
+    for (int64_t i = 1; i < steps; i++) {
+        free_blocks -= sli_lockstep_need(&core->lockstep, i);
+        if (free_blocks < 0) {
+            return i;
+        }
+    }
+    return steps;
+}
+
+/* The step i, behind the first, with nothing in it but the lockstep. */
+static void time_step(const sl_cost_model *model, const sl_batch_shape *shape, sli_jump *jump,
+                      int64_t i) {
+    sl_step_cost cost;
+    model->ops->step(model->self, shape, &cost);
+    jump->end_ns[i] = sli_time_add(jump->end_ns[i - 1], cost.total_ns);
+    sli_own_split(&cost, cost.total_ns, &jump->decode_own[i]);
+}
+
+void sli_jump_begin(sli_jump *jump, sli_core *core, const sl_cost_model *model, int64_t now_ns) {
+    sli_step_shape shape;
+    sl_step_cost cost;
+    sli_core_shape(core, &shape);
+    sli_core_cost(core, model, &shape, &cost, &jump->decode_own[0]);
+    core->state.prefill_tokens = shape.whole.prefill_tokens;
+    jump->limit = jump->limit > 0 ? jump->limit : 4;
+    jump->count = steps_with_blocks(core, steps_allowed(jump, core));
+    jump->committed = 0;
+    jump->taken = 1;
+    jump->start_ns = now_ns;
+    jump->end_ns[0] = sli_time_add(now_ns, cost.total_ns);
+    for (int64_t i = 1; i < jump->count; i++) {
+        shape.whole.decode_kv_tokens += shape.whole.decodes;
+        shape.whole.decode_kv_max++;
+        time_step(model, &shape.whole, jump, i);
+    }
+}
+
+int64_t sli_jump_end(const sli_jump *jump) {
+    return jump->end_ns[jump->count - 1];
+}
+
+/* ---- Committing ---- */
+
+static void take_blocks(sli_jump *jump, sli_core *core) {
+    if (jump->taken == jump->committed) {
+        sli_pool_take(&core->pool, sli_lockstep_need(&core->lockstep, 0));
+        jump->taken++;
+    }
+}
+
+static int64_t step_start(const sli_jump *jump, int64_t step) {
+    return step > 0 ? jump->end_ns[step - 1] : jump->start_ns;
+}
+
+static void report(const sli_jump *jump, const sli_core *core) {
+    int64_t step = jump->committed;
+    const sli_plan_state *state = &core->state;
+    sli_world_step(core->world, &(sl_step_record){
+                                    .start_ns = step_start(jump, step),
+                                    .end_ns = jump->end_ns[step],
+                                    .replica = core->index,
+                                    .tokens = state->planned_tokens,
+                                    .prefill_tokens = state->prefill_tokens,
+                                    .sequences = state->planned_requests,
+                                    .running = core->running,
+                                    .held_blocks = sli_pool_held_blocks(&core->pool),
+                                    .cached_blocks = core->pool.cached_blocks,
+                                    .pool_blocks = core->pool.config.block_count,
+                                });
+}
+
+void sli_jump_commit(sli_jump *jump, sli_core *core, int64_t until_ns) {
+    while (jump->committed < jump->count - 1 && jump->end_ns[jump->committed] <= until_ns) {
+        take_blocks(jump, core);
+        report(jump, core);
+        sli_lockstep_advance(&core->lockstep, core->world, jump->end_ns[jump->committed],
+                             &jump->decode_own[jump->committed]);
+        core->stalled_steps = 0;
+        jump->committed++;
+    }
+}
+
+bool sli_jump_cut(sli_jump *jump, sli_core *core, int64_t now_ns, bool has_planned_now) {
+    sli_jump_commit(jump, core, now_ns);
+    int64_t next_start_ns = step_start(jump, jump->committed);
+    bool is_in_flight = jump->committed == 0 || next_start_ns < now_ns || has_planned_now;
+    jump->count = jump->committed + is_in_flight;
+    jump->limit = jump->count > 2 ? jump->count : 2;
+    if (is_in_flight) {
+        take_blocks(jump, core);
+    } else {
+        core->promise.steps_left -= jump->committed - 1;
+    }
+    return is_in_flight;
+}
+
+const sli_own *sli_jump_finish(sli_jump *jump, sli_core *core) {
+    sli_jump_commit(jump, core, SLI_NEVER);
+    take_blocks(jump, core);
+    report(jump, core);
+    core->promise.steps_left -= jump->count - 1;
+    bool is_used_up = jump->count == jump->limit;
+    if (is_used_up && jump->limit < SLI_JUMP_STEPS_MAX) {
+        jump->limit *= 2;
+    }
+    return &jump->decode_own[jump->count - 1];
+}
