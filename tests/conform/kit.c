@@ -40,10 +40,10 @@ void sli_set_param(const sl_policy *policy, void *values, const char *name, int6
 }
 
 const sl_batch_policy *sli_case_policy(const sli_batch_case *it) {
-    if (it->name == NULL) {
-        return it->policy;
+    if (it->name != NULL) {
+        return (const sl_batch_policy *)sli_builtin_policy(SL_POLICY_BATCH, it->name);
     }
-    return (const sl_batch_policy *)sli_builtin_policy(SL_POLICY_BATCH, it->name);
+    return it->table != NULL ? (const sl_batch_policy *)it->table->policies[0] : it->policy;
 }
 
 void sli_case_world(const sli_batch_case *it, uint64_t number, sli_small_world *world,
@@ -87,7 +87,10 @@ static bool agree(const sli_rehearsal *a, const sli_rehearsal *b, const char *ma
     char text[SLI_BROKEN_CHARS];
     if (!sli_transitions_differ(a->transitions, a->transition_count, b->transitions,
                                 b->transition_count, text)) {
-        return true;
+        if (sli_rehearsal_mark(a) == sli_rehearsal_mark(b)) {
+            return true;
+        }
+        snprintf(text, sizeof text, "same transitions, but other steps, gaps or records");
     }
     snprintf(broken, SLI_BROKEN_CHARS, "asked at every step, then %s: %.200s", manner, text);
     return false;

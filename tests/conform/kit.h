@@ -12,7 +12,8 @@
 #include "rehearsal.h"
 
 typedef struct sli_batch_case {
-    const char *name; /* of a policy that is built in; NULL = `policy` */
+    const char *name;             /* of a policy that is built in; NULL = `table` or `policy` */
+    const sl_policy_table *table; /* the first of it */
     const sl_batch_policy *policy;
     /* Decides as the policy does, but takes the running requests one by one, for a policy that
      * does not do so itself when take_all and decode_all answer SHORT. */

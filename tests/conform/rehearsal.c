@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/grow.h"
+#include "base/siphash.h"
 #include "engine/audit.h"
 #include "kernel/time.h"
 #include "plug/instance.h"
@@ -75,6 +76,23 @@ static void on_terminal(void *self, const sl_request_record *record) {
     rehearsal->record_count[i]++;
 }
 
+static uint64_t mark_of(const int64_t *values, size_t bytes) {
+    return sli_siphash_bytes(1, 2, values, bytes);
+}
+
+static void on_gap(void *self, int64_t gap_ns, int64_t count) {
+    sli_rehearsal *rehearsal = ((stage *)self)->rehearsal;
+    rehearsal->gap_mark += (uint64_t)count * mark_of(&gap_ns, sizeof gap_ns);
+}
+
+/* Cached blocks are left out: the plain engine counts contents that nobody will ask for again. */
+static void mark_step(sli_rehearsal *rehearsal, const sl_step_record *step) {
+    const int64_t values[] = {step->start_ns, step->end_ns,         step->replica,
+                              step->tokens,   step->prefill_tokens, step->sequences,
+                              step->running,  step->held_blocks,    step->pool_blocks};
+    rehearsal->step_mark += mark_of(values, sizeof values);
+}
+
 static void check_request(sli_rehearsal *rehearsal, const sli_core *core,
                           const sl_request *request) {
     sl_request_view view = sl_plan_request(&core->plan, request);
@@ -107,6 +125,7 @@ static void on_step(void *self, const sl_step_record *step) {
     sli_core *core = &it->cluster.replicas[step->replica].domain.core;
     bool has_budget = (it->policy->policy.capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
     it->rehearsal->steps++;
+    mark_step(it->rehearsal, step);
     if (step->tokens < 1 || (has_budget && step->tokens > core->config->max_batched_tokens)) {
         break_law(it->rehearsal, "a step of %lld tokens on a budget of %lld",
                   (long long)step->tokens, (long long)core->config->max_batched_tokens);
@@ -260,7 +279,7 @@ static void set_up(stage *it, const void *values, const sli_manner *manner) {
         .batch = &it->counting,
         .batch_selves = it->batch_selves,
         .route = it->route,
-        .cost = sli_fixed_model(&small->cost),
+        .cost = manner->cost.ops != NULL ? manner->cost : sli_fixed_model(&small->cost),
         .source = sli_script_start(&it->script, small),
     };
     it->config.engine.keeps_promises = manner->keeps_promises;
@@ -275,7 +294,7 @@ static void set_up(stage *it, const void *values, const sli_manner *manner) {
 
 static void play(stage *it, const void *values, const sli_manner *manner) {
     static const sl_probe_ops ops = {
-        .transition = on_transition, .step = on_step, .terminal = on_terminal};
+        .transition = on_transition, .step = on_step, .gap = on_gap, .terminal = on_terminal};
     sli_rehearsal *rehearsal = it->rehearsal;
     const sl_probe probe = {.ops = &ops, .self = it};
     sl_err err = sli_world_init(&it->world, it->small->number, &probe, 1);
@@ -319,6 +338,35 @@ void sli_rehearse_route(const sli_small_world *world, const sl_batch_policy *pol
 void sli_rehearsal_fini(sli_rehearsal *rehearsal) {
     free(rehearsal->transitions);
     *rehearsal = (sli_rehearsal){0};
+}
+
+static void mark_record(sli_siphash *hash, const sl_request_record *record) {
+    const int64_t values[] = {
+        (int64_t)record->request,  record->replica,          record->priority,
+        record->outcome,           record->arrival_ns,       record->admit_ns,
+        record->first_token_ns,    record->last_token_ns,    record->end_ns,
+        record->prompt_tokens,     record->output_tokens,    record->generated_tokens,
+        record->hit_tokens,        record->rehit_tokens,     record->computed_tokens,
+        record->recomputed_tokens, record->preemption_count, record->interference_ns,
+        record->first_own_ns,
+    };
+    sli_siphash_add(hash, values, sizeof values);
+    sli_siphash_add(hash, record->phase_ns, sizeof record->phase_ns);
+    sli_siphash_add(hash, record->own_ns, sizeof record->own_ns);
+}
+
+uint64_t sli_rehearsal_mark(const sli_rehearsal *rehearsal) {
+    sli_siphash hash;
+    sli_siphash_init(&hash, 1, 2);
+    sli_siphash_add(&hash, rehearsal->transitions,
+                    rehearsal->transition_count * sizeof rehearsal->transitions[0]);
+    for (int i = 0; i < SLI_SMALL_REQUESTS; i++) {
+        mark_record(&hash, &rehearsal->records[i]);
+    }
+    const uint64_t ends[] = {rehearsal->step_mark, rehearsal->gap_mark, (uint64_t)rehearsal->end_ns,
+                             (uint64_t)rehearsal->steps, (uint64_t)rehearsal->status};
+    sli_siphash_add(&hash, ends, sizeof ends);
+    return sli_siphash_value(&hash);
 }
 
 /* ---- Comparing ---- */

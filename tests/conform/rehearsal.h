@@ -13,6 +13,7 @@
 typedef struct sli_manner {
     bool keeps_promises;    /* else the policy is asked at every step */
     const sl_plan_ops *ops; /* in place of the engine's; NULL = the engine's */
+    sl_cost_model cost;     /* in place of the world's; without ops = the world's */
 } sli_manner;
 
 enum { SLI_BROKEN_CHARS = 256 };
@@ -27,6 +28,8 @@ typedef struct sli_rehearsal {
     int64_t preemptions;
     int64_t aborts;
     int64_t hit_tokens;
+    uint64_t step_mark; /* of all steps and gaps, in whatever order they were told: equal worlds */
+    uint64_t gap_mark;  /* have equal marks */
     sl_transition *transitions;
     size_t transition_count;
     size_t transition_capacity;
@@ -44,6 +47,9 @@ void sli_rehearse_route(const sli_small_world *world, const sl_batch_policy *pol
                         const sl_route_policy *route, sli_rehearsal *rehearsal);
 
 void sli_rehearsal_fini(sli_rehearsal *rehearsal);
+
+/* One number for all that a rehearsal saw: transitions, records, steps, gaps, and how it ended. */
+uint64_t sli_rehearsal_mark(const sli_rehearsal *rehearsal);
 
 /* Writes where two sequences of transitions part; false when they are the same. */
 bool sli_transitions_differ(const sl_transition *a, size_t a_count, const sl_transition *b,

@@ -1,0 +1,66 @@
+/*
+ * Prints the course of small worlds, one line a world, so that two engines can be compared: built
+ * on the engine of the product and on the plain one, it must print the same.
+ *
+ *     courses FIRST COUNT
+ */
+#include "cases.h"
+#include "kernel/time.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A cost that every figure of a shape enters, so that attribution has something to tell apart. */
+static void wavy_step(void *self, const sl_batch_shape *shape, sl_step_cost *cost) {
+    (void)self;
+    bool is_in_graph = shape->prefills == 0;
+    *cost = (sl_step_cost){
+        .cause_ns = {
+            [SL_CAUSE_GEMM] = 11.3 + 3.7 * (double)shape->tokens,
+            [SL_CAUSE_ATTENTION] = 0.31 * (double)shape->decode_kv_tokens +
+                                   0.113 * (double)shape->decode_kv_max +
+                                   0.017 * (double)shape->prefill_pairs +
+                                   0.21 * (double)shape->prefill_kv_max,
+            [SL_CAUSE_ELEMENTWISE] = 0.053 * (double)shape->tokens,
+            [SL_CAUSE_HEAD] = 1.3 * (double)shape->emitting,
+            [SL_CAUSE_COLLECTIVE] = 0.7,
+            [SL_CAUSE_ENGINE] = (is_in_graph ? 1.0 : 2.5) + 0.19 * (double)shape->sequences,
+        }};
+    double total_ns = 0.0;
+    for (int i = 0; i < SL_CAUSE_COUNT; i++) {
+        total_ns += cost->cause_ns[i];
+    }
+    cost->total_ns = sli_time_round(total_ns);
+}
+
+static void print_course(const sli_batch_case *it, uint64_t number, bool is_wavy) {
+    static const sl_cost_ops wavy_ops = {.step = wavy_step};
+    sli_small_world world;
+    _Alignas(max_align_t) unsigned char values[SLI_VALUES_BYTES];
+    sli_case_world(it, number, &world, values);
+    sli_manner manner = {.keeps_promises = true};
+    manner.cost.ops = is_wavy ? &wavy_ops : NULL;
+    sli_rehearsal rehearsal;
+    sli_rehearse(&world, sli_case_policy(it), values, &manner, &rehearsal);
+    printf("%s world %llu %s: %016llx, %lld steps, %lld preemptions, %lld tokens found%s%s\n",
+           sli_case_name(it), (unsigned long long)number, is_wavy ? "wavy" : "even",
+           (unsigned long long)sli_rehearsal_mark(&rehearsal), (long long)rehearsal.steps,
+           (long long)rehearsal.preemptions, (long long)rehearsal.hit_tokens,
+           rehearsal.broken[0] != '\0' ? ", broken: " : "", rehearsal.broken);
+    sli_rehearsal_fini(&rehearsal);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) {
+        fputs("usage: courses FIRST COUNT\n", stderr);
+        return 2;
+    }
+    uint64_t first = strtoull(argv[1], NULL, 10);
+    uint64_t count = strtoull(argv[2], NULL, 10);
+    for (uint64_t number = first; number < first + count; number++) {
+        for (int i = 0; i < SLI_CASE_COUNT; i++) {
+            print_course(&sli_batch_cases[i], number, number % 2 == 1);
+        }
+    }
+    return 0;
+}
