@@ -4,8 +4,9 @@
 #include "workloads/number.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
+
+#define IDS_KEY "hash_ids"
 
 sl_err sli_jsonl_open(sli_jsonl *jsonl, sli_lines *lines) {
     struct json_tokener *tokener = json_tokener_new();
@@ -23,7 +24,7 @@ void sli_jsonl_close(sli_jsonl *jsonl) {
     if (jsonl->tokener != NULL) {
         json_tokener_free(jsonl->tokener);
     }
-    free(jsonl->ids);
+    sli_id_list_fini(&jsonl->ids);
     *jsonl = (sli_jsonl){0};
 }
 
@@ -37,30 +38,43 @@ static const char *skip_string(const char *at) {
     return *at == '"' ? at + 1 : at;
 }
 
+static bool is_digit(char c) {
+    return '0' <= c && c <= '9';
+}
+
+static bool is_in_number(char c) {
+    return is_digit(c) || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
+}
+
 /* The first whole number of the line that 64 bits cannot hold, or NULL; *length is its length. */
 static const char *find_oversized(const char *text, size_t *length) {
-    static const char number_characters[] = "0123456789+-.eE";
+    enum { DIGITS_THAT_FIT = 19 };
     while (*text != '\0') {
-        size_t span = strspn(text, number_characters);
         if (*text == '"') {
             text = skip_string(text);
-        } else if (span == 0) {
-            text++;
-        } else {
-            size_t digits = strspn(text, "0123456789");
-            uint64_t value = 0;
-            if (digits == span && !sli_decimal_u64(text, digits, &value)) {
-                *length = span;
-                return text;
-            }
-            text += span;
+            continue;
         }
+        size_t digits = 0;
+        while (is_digit(text[digits])) {
+            digits++;
+        }
+        size_t span = digits;
+        while (is_in_number(text[span])) {
+            span++;
+        }
+        uint64_t value = 0;
+        if (digits == span && digits > DIGITS_THAT_FIT && !sli_decimal_u64(text, digits, &value)) {
+            *length = span;
+            return text;
+        }
+        text += span > 0 ? span : 1;
     }
     return NULL;
 }
 
 static bool parse_line(sli_jsonl *jsonl) {
     const sli_lines *lines = jsonl->lines;
+    sli_id_list_lift(&jsonl->ids, "\"" IDS_KEY "\"", lines->text);
     size_t length = 0;
     const char *oversized = find_oversized(lines->text, &length);
     if (oversized != NULL) {
@@ -157,33 +171,38 @@ static bool is_id(const struct json_object *item) {
     return json_object_is_type(item, json_type_int) && json_object_get_int64(item) >= 0;
 }
 
-sl_err sli_jsonl_get_ids(sli_jsonl *jsonl, const char *key, size_t *count, bool *is_valid) {
-    struct json_object *list = NULL;
-    *is_valid = false;
-    if (!get(jsonl, key, &list)) {
-        return SL_OK;
-    }
-    if (!json_object_is_type(list, json_type_array)) {
-        sli_line_error(jsonl->lines->errors, jsonl->lines->number,
-                       "%s: expected a list of ids, found %.60s", key, text_of(list));
-        return SL_OK;
-    }
+/* What was not lifted; a list that was is empty here, and in jsonl->ids already. */
+static sl_err copy_ids(sli_jsonl *jsonl, struct json_object *list, bool *is_valid) {
+    sli_id_list *ids = &jsonl->ids;
     size_t length = json_object_array_length(list);
     if (length > 0) {
-        SL_TRY(sli_grow(&jsonl->ids, &jsonl->id_capacity, length, sizeof *jsonl->ids));
+        SL_TRY(sli_grow(&ids->ids, &ids->capacity, length, sizeof *ids->ids));
     }
     for (size_t i = 0; i < length; i++) {
         struct json_object *item = json_object_array_get_idx(list, i);
         if (!is_id(item)) {
             sli_line_error(jsonl->lines->errors, jsonl->lines->number,
-                           "%s: expected whole numbers from 0 to 18446744073709551615, found %.60s "
-                           "at place %zu",
-                           key, text_of(item), i + 1);
+                           IDS_KEY ": expected whole numbers from 0 to 18446744073709551615, found "
+                                   "%.60s at place %zu",
+                           text_of(item), i + 1);
             return SL_OK;
         }
-        jsonl->ids[i] = json_object_get_uint64(item);
+        ids->ids[ids->count++] = json_object_get_uint64(item);
     }
-    *count = length;
     *is_valid = true;
     return SL_OK;
+}
+
+sl_err sli_jsonl_get_ids(sli_jsonl *jsonl, bool *is_valid) {
+    struct json_object *list = NULL;
+    *is_valid = false;
+    if (!get(jsonl, IDS_KEY, &list)) {
+        return SL_OK;
+    }
+    if (!json_object_is_type(list, json_type_array)) {
+        sli_line_error(jsonl->lines->errors, jsonl->lines->number,
+                       IDS_KEY ": expected a list of ids, found %.60s", text_of(list));
+        return SL_OK;
+    }
+    return copy_ids(jsonl, list, is_valid);
 }

@@ -7,7 +7,6 @@ enum { NS_PER_MS_EXPONENT = 6 };
 /* Every key is looked at before the line is given up, so that one run names all mistakes. */
 static sl_err read_row(sli_jsonl *jsonl, int64_t block_tokens, sli_trace *trace) {
     sli_trace_row row = {.block_tokens = block_tokens, .line = jsonl->lines->number};
-    size_t id_count = 0;
     bool has_ids = false;
     bool has_time = sli_jsonl_get_time(jsonl, "timestamp", NS_PER_MS_EXPONENT, "milliseconds",
                                        &row.at_ns);
@@ -15,11 +14,11 @@ static sl_err read_row(sli_jsonl *jsonl, int64_t block_tokens, sli_trace *trace)
                                         &row.prompt_tokens);
     bool has_output = sli_jsonl_get_int(jsonl, "output_length", 0, SLI_TRACE_MAX_TOKENS,
                                         &row.output_tokens);
-    SL_TRY(sli_jsonl_get_ids(jsonl, "hash_ids", &id_count, &has_ids));
+    SL_TRY(sli_jsonl_get_ids(jsonl, &has_ids));
     if (!has_time || !has_prompt || !has_output || !has_ids) {
         return SL_OK; /* has been said */
     }
-    return sli_trace_add(trace, &row, jsonl->ids, id_count);
+    return sli_trace_add(trace, &row, jsonl->ids.ids, jsonl->ids.count);
 }
 
 sl_err sli_mooncake_read(sli_lines *lines, int64_t block_tokens, sli_trace *trace) {

@@ -11,7 +11,6 @@ static bool get_optional(const sli_jsonl *jsonl, const char *key, int64_t min, i
 static sl_err read_row(sli_jsonl *jsonl, sli_trace *trace) {
     sli_trace_row row = {.line = jsonl->lines->number};
     int64_t priority = 0;
-    size_t id_count = 0;
     bool has_ids = false;
     const int64_t max_tokens = SLI_TRACE_MAX_TOKENS;
     bool is_valid[] = {
@@ -23,7 +22,7 @@ static sl_err read_row(sli_jsonl *jsonl, sli_trace *trace) {
         get_optional(jsonl, "priority", INT32_MIN, INT32_MAX, &priority),
         get_optional(jsonl, "max_tokens", 0, max_tokens, &row.max_tokens),
     };
-    SL_TRY(sli_jsonl_get_ids(jsonl, "hash_ids", &id_count, &has_ids));
+    SL_TRY(sli_jsonl_get_ids(jsonl, &has_ids));
     bool is_row_valid = has_ids;
     for (size_t i = 0; i < sizeof is_valid / sizeof is_valid[0]; i++) {
         is_row_valid = is_row_valid && is_valid[i];
@@ -32,7 +31,7 @@ static sl_err read_row(sli_jsonl *jsonl, sli_trace *trace) {
         return SL_OK; /* has been said */
     }
     row.priority = (int32_t)priority;
-    return sli_trace_add(trace, &row, jsonl->ids, id_count);
+    return sli_trace_add(trace, &row, jsonl->ids.ids, jsonl->ids.count);
 }
 
 sl_err sli_sluice_read(sli_lines *lines, int64_t block_tokens, sli_trace *trace) {

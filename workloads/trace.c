@@ -3,7 +3,9 @@
 #include "base/grow.h"
 #include "kernel/rng.h"
 #include "kernel/time.h"
+#include "workloads/lineage.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,7 +69,7 @@ const sl_param sli_trace_params[SLI_TRACE_BLOCK_PARAM_COUNT] = {
      .type = SL_TYPE_CHOICE,
      .choices = hash_mismatch_choices,
      .fallback = "error",
-     .help = "what to do with rows whose ids do not fit their prompt",
+     .help = "what to do with rows whose ids fit neither their prompt nor the rows before",
      .offset = offsetof(sli_trace_options, hash_mismatch)},
     {.name = "block",
      .type = SL_TYPE_INT,
@@ -205,23 +207,50 @@ static void check_outputs(sli_trace *trace, sli_zero_output policy, sli_line_err
     trace->count = kept;
 }
 
-static void check_ids(sli_trace *trace, sli_hash_mismatch policy, sli_line_errors *errors) {
-    for (size_t i = 0; i < trace->count; i++) {
-        sli_trace_row *row = &trace->rows[i];
-        if (sli_trace_fits_ids(trace, row)) {
-            continue;
-        }
-        trace->notes.hash_mismatch_count++;
-        if (policy == SLI_HASH_MISMATCH_ERROR) {
-            sli_line_error(errors, row->line,
-                           "%zu ids of %lld tokens each do not fit a prompt of %lld tokens; is the "
-                           "block size right? `hash_mismatch: drop_ids` would go on without them",
-                           row->id_count, (long long)row->block_tokens,
-                           (long long)row->prompt_tokens);
-        } else {
-            row->id_count = 0;
-        }
+/* A row whose ids mean nothing: complains, `why` and its last character, or leaves the ids out. */
+static void refuse_ids(sli_trace *trace, sli_trace_row *row, sli_hash_mismatch policy,
+                       sli_line_errors *errors, const char *why, char end) {
+    trace->notes.hash_mismatch_count++;
+    if (policy == SLI_HASH_MISMATCH_ERROR) {
+        sli_line_error(errors, row->line, "%s%c `hash_mismatch: drop_ids` would go on without them",
+                       why, end);
+    } else {
+        row->id_count = 0;
     }
+}
+
+static sl_err check_row_ids(sli_trace *trace, sli_trace_row *row, sli_lineage *lineage,
+                            sli_hash_mismatch policy, sli_line_errors *errors) {
+    char why[192];
+    if (!sli_trace_fits_ids(trace, row)) {
+        snprintf(why, sizeof why,
+                 "%zu ids of %lld tokens each do not fit a prompt of %lld tokens; is the block "
+                 "size right",
+                 row->id_count, (long long)row->block_tokens, (long long)row->prompt_tokens);
+        refuse_ids(trace, row, policy, errors, why, '?');
+        return SL_OK;
+    }
+    if (row->id_count == 0) {
+        return SL_OK;
+    }
+    const uint64_t *ids = trace->ids + row->first_id;
+    size_t agreeing = 0;
+    SL_TRY(sli_lineage_add(lineage, ids, row->id_count, row->block_tokens, &agreeing));
+    if (agreeing < row->id_count) {
+        sli_lineage_describe(lineage, ids, agreeing, row->block_tokens, why, sizeof why);
+        refuse_ids(trace, row, policy, errors, why, ';');
+    }
+    return SL_OK;
+}
+
+static sl_err check_ids(sli_trace *trace, sli_hash_mismatch policy, sli_line_errors *errors) {
+    sli_lineage lineage = {0};
+    sl_err err = SL_OK;
+    for (size_t i = 0; i < trace->count && err == SL_OK; i++) {
+        err = check_row_ids(trace, &trace->rows[i], &lineage, policy, errors);
+    }
+    sli_lineage_fini(&lineage);
+    return err;
 }
 
 static void apply_window(sli_trace *trace, const sli_trace_options *options) {
@@ -271,7 +300,7 @@ sl_err sli_trace_prepare(sli_trace *trace, const sli_trace_options *options, uin
     }
     check_order(trace, (sli_unsorted)options->unsorted, errors);
     check_outputs(trace, (sli_zero_output)options->zero_output, errors);
-    check_ids(trace, (sli_hash_mismatch)options->hash_mismatch, errors);
+    SL_TRY(check_ids(trace, (sli_hash_mismatch)options->hash_mismatch, errors));
     if (errors->count > 0) {
         return SL_ERR_CONFIG;
     }

@@ -28,7 +28,7 @@ typedef struct sli_trace_row {
 typedef struct sli_trace_notes {
     int64_t unsorted_count;      /* rows earlier than the row before them */
     int64_t zero_output_count;   /* rows without output */
-    int64_t hash_mismatch_count; /* rows whose ids do not fit the prompt */
+    int64_t hash_mismatch_count; /* rows whose ids fit neither the prompt nor other rows */
     int64_t outside_count;       /* rows before or after the window */
     int64_t beyond_limit_count;
 } sli_trace_notes;
@@ -99,9 +99,10 @@ bool sli_trace_fits_ids(const sli_trace *trace, const sli_trace_row *row);
 
 /*
  * Applies the options, in this order: output_tokens; unsorted rows are sorted stably or complained
- * about; rows without output; ids that do not fit; the window [from, to), whose beginning becomes
- * time 0; the limit; the spread, an offset uniform in [0, spread) drawn by row, and a stable sort;
- * rate_scale, which divides times. Complaints go to `errors` (then SL_ERR_CONFIG).
+ * about; rows without output; ids that do not fit the prompt or that follow another id than before
+ * (workloads/lineage.h); the window [from, to), whose beginning becomes time 0; the limit; the
+ * spread, an offset uniform in [0, spread) drawn by row, and a stable sort; rate_scale, which
+ * divides times. Complaints go to `errors` (then SL_ERR_CONFIG). O(n log n) in rows, O(n) in ids.
  */
 SL_NODISCARD sl_err sli_trace_prepare(sli_trace *trace, const sli_trace_options *options,
                                       uint64_t seed, uint32_t number, sli_line_errors *errors);

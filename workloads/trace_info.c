@@ -4,6 +4,7 @@
 #include "kernel/hist.h"
 #include "kernel/moments.h"
 #include "kernel/time.h"
+#include "workloads/lineage.h"
 #include "workloads/readers.h"
 
 #include <math.h>
@@ -151,13 +152,24 @@ static sl_err measure_prefixes(const sli_trace *trace, sli_trace_info *info) {
     return err;
 }
 
-static void count_oddities(const sli_trace *trace, sli_trace_info *info) {
-    for (size_t i = 0; i < trace->count; i++) {
+static sl_err count_oddities(const sli_trace *trace, sli_trace_info *info) {
+    sli_lineage lineage = {0};
+    sl_err err = SL_OK;
+    for (size_t i = 0; i < trace->count && err == SL_OK; i++) {
         const sli_trace_row *row = &trace->rows[i];
         info->unsorted_count += i > 0 && row->at_ns < trace->rows[i - 1].at_ns;
         info->zero_output_count += row->output_tokens == 0;
-        info->hash_mismatch_count += !sli_trace_fits_ids(trace, row);
+        bool has_order = sli_trace_fits_ids(trace, row);
+        if (has_order && row->id_count > 0) {
+            size_t agreeing = 0;
+            err = sli_lineage_add(&lineage, trace->ids + row->first_id, row->id_count,
+                                  row->block_tokens, &agreeing);
+            has_order = agreeing == row->id_count;
+        }
+        info->hash_mismatch_count += !has_order;
     }
+    sli_lineage_fini(&lineage);
+    return err;
 }
 
 static sl_err measure(const sli_trace *trace, sli_trace_info *info) {
@@ -181,7 +193,7 @@ static sl_err measure(const sli_trace *trace, sli_trace_info *info) {
     }
     measure_lengths(values, count, &info->output);
     free(values);
-    count_oddities(trace, info);
+    SL_TRY(count_oddities(trace, info));
     return measure_prefixes(trace, info);
 }
 

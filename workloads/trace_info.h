@@ -56,7 +56,7 @@ typedef struct sli_trace_info {
     double hit_token_frac; /* of all prompt tokens */
     int64_t unsorted_count;
     int64_t zero_output_count;
-    int64_t hash_mismatch_count;
+    int64_t hash_mismatch_count; /* rows whose ids fit neither the prompt nor other rows */
 } sli_trace_info;
 
 /* `block_tokens` is that of a Mooncake file, usually 512. Mistakes go to diag (SL_ERR_CONFIG). */

@@ -96,8 +96,8 @@ sl_err sli_trace_info_print(const sli_trace_info *info, FILE *file) {
     }
     print_note(info->unsorted_count, "earlier than the row before (`unsorted`)", file);
     print_note(info->zero_output_count, "without output (`zero_output`)", file);
-    print_note(info->hash_mismatch_count, "with ids that do not fit the prompt (`hash_mismatch`)",
-               file);
+    print_note(info->hash_mismatch_count,
+               "with ids that do not fit the prompt or other rows (`hash_mismatch`)", file);
     return ferror(file) ? SL_ERR_IO : SL_OK;
 }
 

@@ -61,7 +61,7 @@ static void warn_of_changes(const sli_trace_notes *notes, const sli_trace_option
     warn(errors, notes->zero_output_count,
          is_floored ? "without output; made 1 token long" : "without output; dropped");
     warn(errors, notes->hash_mismatch_count,
-         "with ids that do not fit the prompt; replayed without ids");
+         "with ids that do not fit the prompt or other rows; replayed without ids");
 }
 
 static sl_err read_and_prepare(const sli_trace_options *options, const sli_source_env *env,

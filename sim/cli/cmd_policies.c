@@ -25,9 +25,6 @@ static void explain(const sl_policy *policy) {
     if (policy->paper != NULL) {
         printf("source: %s\n", policy->paper);
     }
-    if ((policy->capabilities & SL_CAP_ORACLE) != 0) {
-        puts("uses the true output length, which no real system knows");
-    }
     if ((policy->capabilities & SL_CAP_NO_TOKEN_BUDGET) != 0) {
         puts("is not bound by engine.max_batched_tokens");
     }

@@ -36,14 +36,18 @@ static void time_token_terms(const sli_pnorm_model *model, const sli_layer_work 
 static layer_ns time_layer(const sli_pnorm_model *model, size_t run_index,
                            const sl_batch_shape *shape) {
     const sli_layer_run *runs = model->architecture->layers.rows;
-    sli_layer_work work;
-    sli_opcount_layer(model->architecture, &runs[run_index], model->tp, shape, &work);
+    const sli_layer_run *run = &runs[run_index];
     sli_memo_row *row;
     if (!sli_memo_find(&model->layer_memos[run_index], shape->tokens, &row)) {
+        sli_layer_work work;
+        sli_opcount_layer(model->architecture, run, model->tp, shape, &work);
         time_token_terms(model, &work, row->values);
     }
-    double prefill = sli_prefill_ns(model->device, &work.prefill);
-    double decode = sli_decode_ns(model->device, &work.decode, shape->prefills == 0);
+    sli_prefill_work prefill_work;
+    sli_decode_work decode_work;
+    sli_opcount_attention(model->architecture, run, model->tp, shape, &prefill_work, &decode_work);
+    double prefill = sli_prefill_ns(model->device, &prefill_work);
+    double decode = sli_decode_ns(model->device, &decode_work, shape->prefills == 0);
     return (layer_ns){
         .gemm = row->values[TERM_GEMM],
         .attention = prefill + decode,

@@ -1,23 +1,29 @@
 #include "engine/attribution.h"
 
-/* Hands single nanoseconds to the largest remainders, or takes them from the smallest, until the
- * parts add up. There are fewer to hand out than parts. */
+#include "base/check.h"
+
+/*
+ * Up to here (3.3 days) seven roundings of a relative 2^-53 put the shares out by a quarter of a
+ * nanosecond in all: their whole parts never sum to more than they should, nor to so much less that
+ * one nanosecond for each would not do.
+ */
+#define SPLIT_MAX_NS ((int64_t)1 << 48)
+
+/* Hands single nanoseconds to the largest remainders, so that the parts add up: at most one each.
+ * Counting how many come before each takes no branch that could be mispredicted, and this runs once
+ * a step. */
 static void settle(const double shares_ns[SL_CAUSE_COUNT], int64_t left_ns, sli_own *own) {
+    SL_DCHECK(0 <= left_ns && left_ns <= SL_CAUSE_COUNT);
     double rest_ns[SL_CAUSE_COUNT];
     for (int i = 0; i < SL_CAUSE_COUNT; i++) {
         rest_ns[i] = shares_ns[i] - (double)own->cause_ns[i];
     }
-    while (left_ns != 0) {
-        int chosen = 0;
-        for (int i = 1; i < SL_CAUSE_COUNT; i++) {
-            bool is_better = left_ns > 0 ? rest_ns[i] > rest_ns[chosen]
-                                         : rest_ns[i] < rest_ns[chosen];
-            chosen = is_better ? i : chosen;
+    for (int i = 0; i < SL_CAUSE_COUNT; i++) {
+        int ahead = 0;
+        for (int j = 0; j < SL_CAUSE_COUNT; j++) {
+            ahead += j < i ? rest_ns[j] >= rest_ns[i] : rest_ns[j] > rest_ns[i];
         }
-        int64_t one_ns = left_ns > 0 ? 1 : -1;
-        own->cause_ns[chosen] += one_ns;
-        rest_ns[chosen] -= (double)one_ns;
-        left_ns -= one_ns;
+        own->cause_ns[i] += ahead < left_ns;
     }
 }
 
@@ -29,7 +35,7 @@ void sli_own_split(const sl_step_cost *alone, int64_t step_ns, sli_own *own) {
     }
     double shares_ns[SL_CAUSE_COUNT] = {0};
     *own = (sli_own){0};
-    if (sum_ns <= 0.0) {
+    if (sum_ns <= 0.0 || own_ns > SPLIT_MAX_NS) {
         own->cause_ns[SL_CAUSE_ENGINE] = own_ns;
         return;
     }

@@ -20,7 +20,8 @@ typedef struct sli_own {
 
 /*
  * The own time of a step that would cost `alone` but lasted step_ns: min(alone, step_ns), split in
- * the proportions of `alone` by largest remainder; ties go to the earlier cause.
+ * the proportions of `alone` by largest remainder; ties go to the earlier cause. With nothing to
+ * go by, and beyond three days, where doubles lose nanoseconds, it is all the engine's.
  */
 void sli_own_split(const sl_step_cost *alone, int64_t step_ns, sli_own *own);
 

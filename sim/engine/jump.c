@@ -34,17 +34,15 @@ static int64_t steps_with_blocks(const sli_core *core, int64_t steps) {
 /* The step i, behind the first, with nothing in it but the lockstep. */
 static void time_step(const sl_cost_model *model, const sl_batch_shape *shape, sli_jump *jump,
                       int64_t i) {
-    sl_step_cost cost;
-    model->ops->step(model->self, shape, &cost);
-    jump->end_ns[i] = sli_time_add(jump->end_ns[i - 1], cost.total_ns);
-    sli_own_split(&cost, cost.total_ns, &jump->decode_own[i]);
+    model->ops->step(model->self, shape, &jump->costs[i]);
+    jump->end_ns[i] = sli_time_add(jump->end_ns[i - 1], jump->costs[i].total_ns);
 }
 
 void sli_jump_begin(sli_jump *jump, sli_core *core, const sl_cost_model *model, int64_t now_ns) {
     sli_step_shape shape;
     sl_step_cost cost;
     sli_core_shape(core, &shape);
-    sli_core_cost(core, model, &shape, &cost, &jump->decode_own[0]);
+    sli_core_cost(core, model, &shape, &cost, &jump->decode_own);
     core->state.prefill_tokens = shape.whole.prefill_tokens;
     jump->limit = jump->limit > 0 ? jump->limit : 4;
     jump->count = steps_with_blocks(core, steps_allowed(jump, core));
@@ -70,6 +68,14 @@ static void take_blocks(sli_jump *jump, sli_core *core) {
         sli_pool_take(&core->pool, sli_lockstep_need(&core->lockstep, 0));
         jump->taken++;
     }
+}
+
+/* Steps come up one by one and in order, each once. */
+static const sli_own *own_of_step(sli_jump *jump, int64_t step) {
+    if (step > 0) {
+        sli_own_split(&jump->costs[step], jump->costs[step].total_ns, &jump->decode_own);
+    }
+    return &jump->decode_own;
 }
 
 static int64_t step_start(const sli_jump *jump, int64_t step) {
@@ -98,7 +104,7 @@ void sli_jump_commit(sli_jump *jump, sli_core *core, int64_t until_ns) {
         take_blocks(jump, core);
         report(jump, core);
         sli_lockstep_advance(&core->lockstep, core->world, jump->end_ns[jump->committed],
-                             &jump->decode_own[jump->committed]);
+                             own_of_step(jump, jump->committed));
         core->stalled_steps = 0;
         jump->committed++;
     }
@@ -127,5 +133,5 @@ const sli_own *sli_jump_finish(sli_jump *jump, sli_core *core) {
     if (is_used_up && jump->limit < SLI_JUMP_STEPS_MAX) {
         jump->limit *= 2;
     }
-    return &jump->decode_own[jump->count - 1];
+    return own_of_step(jump, jump->count - 1);
 }

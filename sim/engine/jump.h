@@ -21,7 +21,9 @@ typedef struct sli_jump {
     int64_t limit; /* most steps worth planning: doubles when a jump is used up, shrinks on cuts */
     int64_t start_ns;
     int64_t end_ns[SLI_JUMP_STEPS_MAX];
-    sli_own decode_own[SLI_JUMP_STEPS_MAX]; /* of a decode row in each step */
+    /* What each step but the first costs; split by cause only when it is committed. */
+    sl_step_cost costs[SLI_JUMP_STEPS_MAX];
+    sli_own decode_own; /* of a decode row in the step that is committed next */
 } sli_jump;
 
 /* The plan of the first step stands in the core. O(steps planned). */

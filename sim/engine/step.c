@@ -107,6 +107,7 @@ static void emit_token(sli_core *core, sl_request *request) {
     if (record->generated_tokens == 1) {
         record->first_token_ns = now_ns;
         record->first_own_ns = sli_own_total(&request->own);
+        record->first_preempted_ns = record->phase_ns[SL_PHASE_PREEMPTED];
         sli_request_report(request, core->world, SL_FIRST, core->index, 1);
     } else {
         sli_world_gap(core->world, now_ns - request->previous_token_ns, 1);

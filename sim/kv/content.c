@@ -41,7 +41,9 @@ static int64_t agreement_by_units(const sl_content *a, const sl_content *b, int6
     if (unit > last_unit) {
         return to_block - from_block;
     }
-    return unit * a->id_tokens / block_tokens - from_block; /* blocks that end before the unit */
+    /* Blocks that end before the unit; it may have begun before the first one did. */
+    int64_t agreeing_end = unit * a->id_tokens / block_tokens;
+    return agreeing_end > from_block ? agreeing_end - from_block : 0;
 }
 
 static int64_t agreement_by_blocks(const sl_content *a, const sl_content *b, int64_t from_block,

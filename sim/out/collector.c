@@ -77,33 +77,51 @@ static sl_err add_latencies(sli_collector *collector, const sl_request_record *r
     return SL_OK;
 }
 
+/* Adds own time and interference; they are all of the running time, or the engine is wrong. */
+static void add_running(sli_collector *collector, const sl_request_record *record) {
+    int64_t left_ns = record->phase_ns[SL_PHASE_PREFILL] + record->phase_ns[SL_PHASE_DECODE] +
+                      record->phase_ns[SL_PHASE_RECOMPUTE] - record->interference_ns;
+    for (int cause = 0; cause < SL_CAUSE_COUNT; cause++) {
+        collector->own_sums_ns[cause] += (uint64_t)record->own_ns[cause];
+        left_ns -= record->own_ns[cause];
+    }
+    SL_ASSERT(record->interference_ns >= 0 && left_ns == 0);
+    collector->interference_sum_ns += (uint64_t)record->interference_ns;
+}
+
 static sl_err add_split(sli_collector *collector, const sl_request_record *record) {
+    int64_t outside_ns = record->phase_ns[SL_PHASE_QUEUED] + record->first_preempted_ns;
+    int64_t running_ns = record->first_token_ns - record->arrival_ns - outside_ns;
+    sli_ttft_split split = {{
+        [SLI_TTFT_QUEUED] = record->phase_ns[SL_PHASE_QUEUED],
+        [SLI_TTFT_OWN] = record->first_own_ns,
+        [SLI_TTFT_INTERFERENCE] = running_ns - record->first_own_ns,
+        [SLI_TTFT_PREEMPTED] = record->first_preempted_ns,
+    }};
+    for (int part = 0; part < SLI_TTFT_PART_COUNT; part++) {
+        SL_ASSERT(split.part_ns[part] >= 0);
+        collector->ttft_sums_ns[part] += (uint64_t)split.part_ns[part];
+    }
     if (!collector->options.keep_requests) {
         return SL_OK;
     }
     SL_TRY(sli_grow(&collector->splits, &collector->split_capacity, collector->split_count + 1,
                     sizeof *collector->splits));
-    collector->splits[collector->split_count++] = (sli_ttft_split){
-        .ttft_ns = record->first_token_ns - record->arrival_ns,
-        .queued_ns = record->phase_ns[SL_PHASE_QUEUED],
-        .prefill_ns = record->phase_ns[SL_PHASE_PREFILL],
-    };
+    collector->splits[collector->split_count++] = split;
     return SL_OK;
 }
 
 static void add_finished(sli_collector *collector, const sl_request_record *record) {
-    int64_t ttft_ns = record->first_token_ns - record->arrival_ns;
     SL_ASSERT(record->generated_tokens >= 1);
-    SL_ASSERT(record->phase_ns[SL_PHASE_QUEUED] + record->phase_ns[SL_PHASE_PREFILL] <= ttft_ns);
     collector->finished_count++;
     collector->single_token_count += record->generated_tokens == 1;
     collector->last_completion_ns = later(collector->last_completion_ns, record->end_ns);
     collector->finished_prompt_tokens += record->prompt_tokens;
     collector->finished_output_tokens += record->generated_tokens;
-    collector->ttft_sum_ns += (uint64_t)ttft_ns;
     for (int phase = 0; phase < SL_PHASE_COUNT; phase++) {
         collector->phase_sums_ns[phase] += (uint64_t)record->phase_ns[phase];
     }
+    add_running(collector, record);
     remember(collector, add_latencies(collector, record));
     remember(collector, add_split(collector, record));
 }

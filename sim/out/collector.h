@@ -11,12 +11,18 @@
  * Requests that arrived during the warm-up appear in the counts by outcome and nowhere else. Steps
  * and gaps between tokens are taken from the whole run, because they belong to no single request.
  *
- * The time to a first token splits exactly: a request is in phase `queued` and in phase `prefill`
- * only before it, so what is left of the time was spent preempted before the first token, waiting
- * to be admitted again or computing again.
+ * Two splits are exact, in whole nanoseconds, for every request and so for their sums:
+ *
+ *   running time  = phases prefill + decode + recompute = own by cause + interference
+ *   TTFT          = queued + own + interference + preempted, all until the first token
+ *
+ * The second holds because a request is in phase `queued` only before its first token; because the
+ * record says what it had of its own and of the phase `preempted` by then; and because it was
+ * running for the rest, so that what was not its own there was interference. Computing again after
+ * a preemption counts as running, in both.
  *
  * The caller owns the struct. O(1) a hook; memory is fixed (about half a megabyte), and with
- * keep_requests 64 bytes a finished request more. A hook cannot answer an error, so the first one
+ * keep_requests 72 bytes a finished request more. A hook cannot answer an error, so the first one
  * is remembered and reported by sli_collector_status; the sums mean nothing afterwards.
  */
 #ifndef SLUICE_OUT_COLLECTOR_H
@@ -54,11 +60,18 @@ typedef struct sli_replica_totals {
     sli_u128 pool_block_ns; /* the pool over busy time */
 } sli_replica_totals;
 
-/* One finished request: the time to its first token and two of the three parts of it. */
+/* What the time to a first token consists of. */
+typedef enum sli_ttft_part {
+    SLI_TTFT_QUEUED,       /* before the first admission */
+    SLI_TTFT_OWN,          /* running, own time */
+    SLI_TTFT_INTERFERENCE, /* running, the time of others */
+    SLI_TTFT_PREEMPTED,    /* waiting again after a preemption */
+    SLI_TTFT_PART_COUNT
+} sli_ttft_part;
+
+/* Of one finished request; they sum to its TTFT. */
 typedef struct sli_ttft_split {
-    int64_t ttft_ns;
-    int64_t queued_ns;
-    int64_t prefill_ns;
+    int64_t part_ns[SLI_TTFT_PART_COUNT];
 } sli_ttft_split;
 
 typedef struct sli_collector {
@@ -85,8 +98,11 @@ typedef struct sli_collector {
     int64_t computed_tokens;
     int64_t recomputed_tokens;
     int64_t preemption_count;
-    sli_u128 phase_sums_ns[SL_PHASE_COUNT]; /* of the finished */
-    sli_u128 ttft_sum_ns;                   /* of the finished */
+    /* Of the finished. */
+    sli_u128 phase_sums_ns[SL_PHASE_COUNT];
+    sli_u128 own_sums_ns[SL_CAUSE_COUNT];
+    sli_u128 interference_sum_ns;
+    sli_u128 ttft_sums_ns[SLI_TTFT_PART_COUNT];
 
     sli_sample ttft;        /* ns */
     sli_sample tpot;        /* ns, each rounded to a whole one */

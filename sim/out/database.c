@@ -50,7 +50,11 @@ static const char request_schema[] =
     "  computed_tokens INTEGER NOT NULL, recomputed_tokens INTEGER NOT NULL,\n"
     "  preemption_count INTEGER NOT NULL,\n"
     "  queued_ns INTEGER NOT NULL, prefill_ns INTEGER NOT NULL, decode_ns INTEGER NOT NULL,\n"
-    "  preempted_ns INTEGER NOT NULL, recompute_ns INTEGER NOT NULL\n"
+    "  preempted_ns INTEGER NOT NULL, recompute_ns INTEGER NOT NULL,\n"
+    "  own_gemm_ns INTEGER NOT NULL, own_attention_ns INTEGER NOT NULL,\n"
+    "  own_elementwise_ns INTEGER NOT NULL, own_head_ns INTEGER NOT NULL,\n"
+    "  own_collective_ns INTEGER NOT NULL, own_engine_ns INTEGER NOT NULL,\n"
+    "  interference_ns INTEGER NOT NULL, first_own_ns INTEGER, first_preempted_ns INTEGER\n"
     ") STRICT;\n";
 
 /* Failure ----------------------------------------------------------------------------------- */
@@ -282,6 +286,13 @@ static void bind_request(row *r, const sl_request_record *record) {
     for (int phase = 0; phase < SL_PHASE_COUNT; phase++) {
         bind_int(r, record->phase_ns[phase]);
     }
+    for (int cause = 0; cause < SL_CAUSE_COUNT; cause++) {
+        bind_int(r, record->own_ns[cause]);
+    }
+    bool has_first = record->first_token_ns >= 0;
+    bind_int(r, record->interference_ns);
+    bind_int_or_null(r, has_first ? record->first_own_ns : -1);
+    bind_int_or_null(r, has_first ? record->first_preempted_ns : -1);
 }
 
 static void on_terminal(void *self, const sl_request_record *record) {
@@ -329,7 +340,7 @@ static sl_err create_tables(sli_database *database, bool with_requests) {
         SL_TRY(execute(database, request_schema));
         SL_TRY(prepare(database,
                        "INSERT INTO request VALUES "
-                       "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                       "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                        &r));
         database->insert_request = r.statement;
     }

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,17 +84,19 @@ static standing look_at(const char *path) {
     return found;
 }
 
-/* Removes a directory that was found empty or ours. What is not ours makes rmdir fail. */
+/*
+ * Removes a directory that was found empty or ours. What is not ours makes rmdir fail. Takes no
+ * memory: what is half written goes away even when memory has run out.
+ */
 static bool remove_ours(const char *path) {
-    for (size_t i = 0; i < sizeof our_names / sizeof our_names[0]; i++) {
-        char *file = join(path, "/", our_names[i]);
-        if (file == NULL) {
-            errno = ENOMEM;
-            return false;
-        }
-        unlink(file);
-        free(file);
+    int dir = open(path, O_RDONLY | O_DIRECTORY);
+    if (dir < 0) {
+        return false;
     }
+    for (size_t i = 0; i < sizeof our_names / sizeof our_names[0]; i++) {
+        (void)unlinkat(dir, our_names[i], 0);
+    }
+    close(dir);
     return rmdir(path) == 0;
 }
 

@@ -100,37 +100,55 @@ static void sum_replicas(const sli_collector *c, sli_metrics *m) {
     m->busy_frac = ratio(busy_ns, span_ns * (double)m->replica_count);
 }
 
-static sli_ttft_shares shares_of(sli_u128 total_ns, sli_u128 queued_ns, sli_u128 prefill_ns,
-                                 int64_t count) {
-    if (total_ns == 0) {
-        return (sli_ttft_shares){0};
+static sli_ttft_shares ttft_shares(const sli_u128 sums_ns[SLI_TTFT_PART_COUNT], int64_t count) {
+    sli_u128 total_ns = 0;
+    for (int part = 0; part < SLI_TTFT_PART_COUNT; part++) {
+        total_ns += sums_ns[part];
     }
-    double total = (double)total_ns;
-    return (sli_ttft_shares){
-        .count = count,
-        .queued_frac = (double)queued_ns / total,
-        .prefill_frac = (double)prefill_ns / total,
-        .preempted_frac = (double)(total_ns - queued_ns - prefill_ns) / total,
-    };
+    sli_ttft_shares shares = {0};
+    if (total_ns > 0) {
+        shares.count = count;
+        for (int part = 0; part < SLI_TTFT_PART_COUNT; part++) {
+            shares.part_frac[part] = (double)sums_ns[part] / (double)total_ns;
+        }
+    }
+    return shares;
 }
 
 static void attribute_ttft(const sli_collector *c, sli_metrics *m) {
-    m->ttft_mean_shares = shares_of(c->ttft_sum_ns, c->phase_sums_ns[SL_PHASE_QUEUED],
-                                    c->phase_sums_ns[SL_PHASE_PREFILL], c->finished_count);
-    sli_u128 total_ns = 0;
-    sli_u128 queued_ns = 0;
-    sli_u128 prefill_ns = 0;
+    m->ttft_mean_shares = ttft_shares(c->ttft_sums_ns, c->finished_count);
+    sli_u128 sums_ns[SLI_TTFT_PART_COUNT] = {0};
     int64_t count = 0;
     for (size_t i = 0; i < c->split_count; i++) {
-        const sli_ttft_split *split = &c->splits[i];
-        if ((double)split->ttft_ns >= m->ttft_ns.p99) {
-            total_ns += (uint64_t)split->ttft_ns;
-            queued_ns += (uint64_t)split->queued_ns;
-            prefill_ns += (uint64_t)split->prefill_ns;
-            count++;
+        int64_t ttft_ns = 0;
+        for (int part = 0; part < SLI_TTFT_PART_COUNT; part++) {
+            ttft_ns += c->splits[i].part_ns[part];
         }
+        if ((double)ttft_ns < m->ttft_ns.p99) {
+            continue;
+        }
+        for (int part = 0; part < SLI_TTFT_PART_COUNT; part++) {
+            sums_ns[part] += (uint64_t)c->splits[i].part_ns[part];
+        }
+        count++;
     }
-    m->ttft_p99_shares = shares_of(total_ns, queued_ns, prefill_ns, count);
+    m->ttft_p99_shares = ttft_shares(sums_ns, count);
+}
+
+static void attribute_running(const sli_collector *c, sli_metrics *m) {
+    sli_u128 total_ns = c->interference_sum_ns;
+    for (int cause = 0; cause < SL_CAUSE_COUNT; cause++) {
+        total_ns += c->own_sums_ns[cause];
+    }
+    if (total_ns == 0) {
+        return;
+    }
+    sli_running_shares *shares = &m->running_shares;
+    shares->count = c->finished_count;
+    shares->interference_frac = (double)c->interference_sum_ns / (double)total_ns;
+    for (int cause = 0; cause < SL_CAUSE_COUNT; cause++) {
+        shares->own_frac[cause] = (double)c->own_sums_ns[cause] / (double)total_ns;
+    }
 }
 
 /* The flat list ----------------------------------------------------------------------------- */
@@ -184,22 +202,43 @@ static void list_phases(const sli_collector *c, sli_metrics *m) {
     }
 }
 
-static void list_ttft_shares(sli_metrics *m, const char *const names[3],
+static void list_running(const sli_collector *c, sli_metrics *m) {
+    static const char *const names[SL_CAUSE_COUNT] = {
+        [SL_CAUSE_GEMM] = "own_gemm_mean_ns",
+        [SL_CAUSE_ATTENTION] = "own_attention_mean_ns",
+        [SL_CAUSE_ELEMENTWISE] = "own_elementwise_mean_ns",
+        [SL_CAUSE_HEAD] = "own_head_mean_ns",
+        [SL_CAUSE_COLLECTIVE] = "own_collective_mean_ns",
+        [SL_CAUSE_ENGINE] = "own_engine_mean_ns",
+    };
+    int64_t n = c->finished_count;
+    for (int cause = 0; cause < SL_CAUSE_COUNT; cause++) {
+        list(m, names[cause], "ns", ratio((double)c->own_sums_ns[cause], (double)n), n);
+    }
+    list(m, "interference_mean_ns", "ns", ratio((double)c->interference_sum_ns, (double)n), n);
+}
+
+static void list_ttft_shares(sli_metrics *m, const char *const names[SLI_TTFT_PART_COUNT],
                              const sli_ttft_shares *shares) {
-    const double fracs[3] = {shares->queued_frac, shares->prefill_frac, shares->preempted_frac};
-    for (size_t i = 0; i < 3; i++) {
-        sli_value value = shares->count > 0 ? real_value(fracs[i]) : null_value();
-        list(m, names[i], "1", value, shares->count);
+    for (int part = 0; part < SLI_TTFT_PART_COUNT; part++) {
+        bool has_value = shares->count > 0;
+        sli_value value = has_value ? real_value(shares->part_frac[part]) : null_value();
+        list(m, names[part], "1", value, shares->count);
     }
 }
 
-static void list_attribution(sli_metrics *m) {
-    static const char *const mean[3] = {"ttft_mean_queued_frac", "ttft_mean_prefill_frac",
-                                        "ttft_mean_preempted_frac"};
-    static const char *const tail[3] = {"ttft_p99_queued_frac", "ttft_p99_prefill_frac",
-                                        "ttft_p99_preempted_frac"};
-    list_ttft_shares(m, mean, &m->ttft_mean_shares);
-    list_ttft_shares(m, tail, &m->ttft_p99_shares);
+#define TTFT_SHARE_NAMES(statistic)                                                                \
+    ((const char *const[SLI_TTFT_PART_COUNT]){                                                     \
+        [SLI_TTFT_QUEUED] = "ttft_" statistic "_queued_frac",                                      \
+        [SLI_TTFT_OWN] = "ttft_" statistic "_own_frac",                                            \
+        [SLI_TTFT_INTERFERENCE] = "ttft_" statistic "_interference_frac",                          \
+        [SLI_TTFT_PREEMPTED] = "ttft_" statistic "_preempted_frac",                                \
+    })
+
+static void list_attribution(const sli_collector *c, sli_metrics *m) {
+    list_running(c, m);
+    list_ttft_shares(m, TTFT_SHARE_NAMES("mean"), &m->ttft_mean_shares);
+    list_ttft_shares(m, TTFT_SHARE_NAMES("p99"), &m->ttft_p99_shares);
 }
 
 static void list_rates(const sli_collector *c, sli_metrics *m) {
@@ -247,10 +286,11 @@ sl_err sli_metrics_make(const sli_collector *collector, sli_metrics *metrics) {
     sum_rates(collector, &made);
     sum_replicas(collector, &made);
     attribute_ttft(collector, &made);
+    attribute_running(collector, &made);
     list_requests(&made);
     list_latencies(&made);
     list_phases(collector, &made);
-    list_attribution(&made);
+    list_attribution(collector, &made);
     list_rates(collector, &made);
     list_cache(collector, &made);
     *metrics = made;

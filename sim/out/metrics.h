@@ -11,6 +11,11 @@
  *   E2E                last token - arrival
  *   queue delay        first admission - arrival
  *   normalised latency E2E / tokens, the mean over requests (Yu et al., Orca, OSDI 2022)
+ *   own, interference  of the running time (phases prefill, decode, recompute), which they sum to:
+ *                      what the request would have needed without the prefills of others, by cause,
+ *                      and the rest (sluice/probe.h)
+ *   TTFT parts         queued + own + interference + preempted, until the first token, as shares of
+ *                      the sum of the TTFTs (out/collector.h)
  *   throughput         of the finished, over [first arrival measured, last completion]
  *   SLO attainment     requests that meet the objective / measured requests (rejected, aborted and
  *                      unfinished ones do not meet it)
@@ -49,10 +54,15 @@ typedef struct sli_metric {
 /* The parts of a time to the first token as shares of it; they sum to 1. */
 typedef struct sli_ttft_shares {
     int64_t count; /* requests they are taken over; 0 = none, the shares mean nothing */
-    double queued_frac;
-    double prefill_frac;
-    double preempted_frac; /* waiting and computing again after a preemption before it */
+    double part_frac[SLI_TTFT_PART_COUNT];
 } sli_ttft_shares;
+
+/* Where the running time went: own time by cause and interference; they sum to 1. */
+typedef struct sli_running_shares {
+    int64_t count; /* 0 = none, the shares mean nothing */
+    double own_frac[SL_CAUSE_COUNT];
+    double interference_frac;
+} sli_running_shares;
 
 #define SLI_METRIC_MAX 96
 
@@ -65,6 +75,7 @@ typedef struct sli_metrics {
     sli_spread normalised_ns_per_token;
     sli_ttft_shares ttft_mean_shares; /* over all finished */
     sli_ttft_shares ttft_p99_shares;  /* over those at or above the P99; needs kept requests */
+    sli_running_shares running_shares;
 
     int64_t arrived_count;
     int64_t finished_count; /* by outcome, the warm-up among them */
@@ -93,8 +104,8 @@ typedef struct sli_metrics {
     uint32_t replica_count;
 
     /*
-     * Always the same names in the same order: requests, latencies, phases, shares of the TTFT,
-     * rates, cache and steps.
+     * Always the same names in the same order: requests, latencies, phases, own time and
+     * interference, shares of the TTFT, rates, cache and steps.
      */
     sli_metric list[SLI_METRIC_MAX];
     size_t list_count;

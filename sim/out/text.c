@@ -308,23 +308,72 @@ static void put_memory(FILE *file, const sli_metrics *m) {
     }
 }
 
-/* The tail if it is known, else the mean; parts that round to nothing are left out. */
-static void put_attribution(FILE *file, const sli_metrics *m) {
+/* A part of a whole, in whole percent; what rounds to nothing is left out. */
+static void put_share(line *l, const char *name, double frac) {
+    if (frac >= 0.005) {
+        put_part(l, "%s %.0f %%", name, 100 * frac);
+    }
+}
+
+/* The tail if it is known, else the mean. */
+static void put_ttft_shares(FILE *file, const sli_metrics *m) {
+    static const char *const names[SLI_TTFT_PART_COUNT] = {
+        [SLI_TTFT_QUEUED] = "queue",
+        [SLI_TTFT_OWN] = "own prefill",
+        [SLI_TTFT_INTERFERENCE] = "interference",
+        [SLI_TTFT_PREEMPTED] = "preempted",
+    };
     bool has_tail = m->ttft_p99_shares.count > 0;
     const sli_ttft_shares *shares = has_tail ? &m->ttft_p99_shares : &m->ttft_mean_shares;
     if (shares->count == 0) {
         return;
     }
-    const char *const names[] = {"queue", "prefill", "preempted"};
-    const double fracs[] = {shares->queued_frac, shares->prefill_frac, shares->preempted_frac};
     line l = begin_line(file, has_tail ? "  P99 TTFT is" : "  mean TTFT is", INDENT);
-    for (size_t i = 0; i < sizeof fracs / sizeof fracs[0]; i++) {
-        if (fracs[i] >= 0.0005) {
-            char text[NUMBER_SIZE];
-            format_percent(fracs[i], text);
-            put_part(&l, "%s %s", names[i], text);
-        }
+    for (int part = 0; part < SLI_TTFT_PART_COUNT; part++) {
+        put_share(&l, names[part], shares->part_frac[part]);
     }
+    end_line(&l);
+}
+
+static int largest_of(const double *fracs, int count) {
+    int largest = 0;
+    for (int i = 1; i < count; i++) {
+        largest = fracs[i] > fracs[largest] ? i : largest;
+    }
+    return largest;
+}
+
+/* The largest parts first; the small ones together are `other`, and stand apart in the metrics. */
+static void put_running_shares(FILE *file, const sli_metrics *m) {
+    enum { INTERFERENCE = SL_CAUSE_COUNT, PART_COUNT };
+    static const char *const names[PART_COUNT] = {
+        [SL_CAUSE_GEMM] = "gemm",
+        [SL_CAUSE_ATTENTION] = "attention",
+        [SL_CAUSE_ELEMENTWISE] = "elementwise",
+        [SL_CAUSE_HEAD] = "head",
+        [SL_CAUSE_COLLECTIVE] = "collective",
+        [SL_CAUSE_ENGINE] = "engine",
+        [INTERFERENCE] = "interference",
+    };
+    const double small_frac = 0.05;
+    double left_fracs[PART_COUNT];
+    double other_frac = 1.0;
+    if (m->running_shares.count == 0) {
+        return;
+    }
+    memcpy(left_fracs, m->running_shares.own_frac, sizeof m->running_shares.own_frac);
+    left_fracs[INTERFERENCE] = m->running_shares.interference_frac;
+    line l = begin_line(file, "  running is", INDENT);
+    for (int place = 0; place < PART_COUNT; place++) {
+        int largest = largest_of(left_fracs, PART_COUNT);
+        if (left_fracs[largest] < small_frac) {
+            break;
+        }
+        put_share(&l, names[largest], left_fracs[largest]);
+        other_frac -= left_fracs[largest];
+        left_fracs[largest] = 0.0;
+    }
+    put_share(&l, "other", other_frac);
     end_line(&l);
 }
 
@@ -357,7 +406,8 @@ static void put_results(FILE *file, const sli_slo *slo, const sli_metrics *m) {
     put_throughput(file, m);
     put_slo(file, slo, m);
     put_memory(file, m);
-    put_attribution(file, m);
+    put_ttft_shares(file, m);
+    put_running_shares(file, m);
 }
 
 sl_err sli_text_write(FILE *file, const sli_run_facts *facts, const sli_metrics *metrics) {

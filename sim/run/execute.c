@@ -16,8 +16,8 @@ typedef struct outputs {
     bool has_dir;
     sli_directory directory;
     sli_database database;
-    FILE *trace;
-    char *trace_part; /* path while it is written */
+    FILE *trace;      /* until it is written */
+    char *trace_part; /* its path until it has the final one */
 } outputs;
 
 static bool is_none(const char *text) {
@@ -37,18 +37,25 @@ static sl_err open_database(const sli_scenario *scenario, outputs *out, sli_diag
     return err;
 }
 
+static sl_err trace_failed(const char *path, sli_diag *diag) {
+    sli_diag_error(diag, (sli_mark){.file = path}, "output.trace", "cannot be written: %s",
+                   strerror(errno));
+    return SL_ERR_IO;
+}
+
 static sl_err open_trace(const char *path, outputs *out, sli_diag *diag) {
-    out->trace_part = malloc(strlen(path) + sizeof ".part");
-    if (out->trace_part == NULL) {
+    char *part = malloc(strlen(path) + sizeof ".part");
+    if (part == NULL) {
         return SL_ERR_NOMEM;
     }
-    sprintf(out->trace_part, "%s.part", path);
-    out->trace = fopen(out->trace_part, "w");
+    sprintf(part, "%s.part", path);
+    out->trace = fopen(part, "w");
     if (out->trace == NULL) {
-        sli_diag_error(diag, (sli_mark){.file = path}, "output.trace", "cannot be written: %s",
-                       strerror(errno));
-        return SL_ERR_IO;
+        sl_err err = trace_failed(path, diag);
+        free(part);
+        return err;
     }
+    out->trace_part = part;
     return SL_OK;
 }
 
@@ -70,6 +77,8 @@ static sl_err open_outputs(const sli_execution *execution, outputs *out, sli_dia
 static void close_outputs(outputs *out) {
     if (out->trace != NULL) {
         fclose(out->trace);
+    }
+    if (out->trace_part != NULL) {
         remove(out->trace_part);
     }
     free(out->trace_part);
@@ -77,16 +86,23 @@ static void close_outputs(outputs *out) {
     sli_directory_fini(&out->directory);
 }
 
-static sl_err commit_trace(const char *path, outputs *out, sli_diag *diag) {
+/* Brings all of it into the file, which keeps its preliminary name. */
+static sl_err finish_trace(const char *path, outputs *out, const sli_recorder *recorder,
+                           sli_diag *diag) {
     FILE *file = out->trace;
     out->trace = NULL;
-    if (fclose(file) == 0 && rename(out->trace_part, path) == 0) {
-        return SL_OK;
+    bool is_written = recorder->status == SL_OK;
+    is_written = fclose(file) == 0 && is_written;
+    return is_written ? SL_OK : trace_failed(path, diag);
+}
+
+static sl_err commit_trace(const char *path, outputs *out, sli_diag *diag) {
+    if (rename(out->trace_part, path) != 0) {
+        return trace_failed(path, diag);
     }
-    sli_diag_error(diag, (sli_mark){.file = path}, "output.trace", "cannot be written: %s",
-                   strerror(errno));
-    remove(out->trace_part);
-    return SL_ERR_IO;
+    free(out->trace_part);
+    out->trace_part = NULL;
+    return SL_OK;
 }
 
 static sl_err commit_directory(const sli_execution *execution, outputs *out, sli_diag *diag) {
@@ -104,22 +120,19 @@ static sl_err commit_directory(const sli_execution *execution, outputs *out, sli
     return sli_directory_commit(&out->directory, diag);
 }
 
+/* Final names come last, when all is written. */
 static sl_err commit_outputs(sli_execution *execution, outputs *out, const sli_recorder *recorder,
                              sli_diag *diag) {
     const sli_output_config *config = &execution->file->values.output;
-    if (out->trace != NULL) {
-        if (recorder->status != SL_OK) {
-            sli_diag_error(diag, (sli_mark){.file = config->trace}, "output.trace",
-                           "cannot be written: %s", strerror(errno));
-            return recorder->status;
-        }
-        SL_TRY(commit_trace(config->trace, out, diag));
+    bool has_trace = out->trace != NULL;
+    if (has_trace) {
+        SL_TRY(finish_trace(config->trace, out, recorder, diag));
     }
     if (out->has_dir) {
         execution->facts.results_dir = config->dir;
         SL_TRY(commit_directory(execution, out, diag));
     }
-    return SL_OK;
+    return has_trace ? commit_trace(config->trace, out, diag) : SL_OK;
 }
 
 /* ---- The trial ---- */

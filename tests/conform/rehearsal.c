@@ -342,13 +342,16 @@ void sli_rehearsal_fini(sli_rehearsal *rehearsal) {
 
 static void mark_record(sli_siphash *hash, const sl_request_record *record) {
     const int64_t values[] = {
-        (int64_t)record->request,  record->replica,          record->priority,
-        record->outcome,           record->arrival_ns,       record->admit_ns,
-        record->first_token_ns,    record->last_token_ns,    record->end_ns,
-        record->prompt_tokens,     record->output_tokens,    record->generated_tokens,
-        record->hit_tokens,        record->rehit_tokens,     record->computed_tokens,
-        record->recomputed_tokens, record->preemption_count, record->interference_ns,
-        record->first_own_ns,
+        (int64_t)record->request, record->replica,
+        record->priority,         record->outcome,
+        record->arrival_ns,       record->admit_ns,
+        record->first_token_ns,   record->last_token_ns,
+        record->end_ns,           record->prompt_tokens,
+        record->output_tokens,    record->generated_tokens,
+        record->hit_tokens,       record->rehit_tokens,
+        record->computed_tokens,  record->recomputed_tokens,
+        record->preemption_count, record->interference_ns,
+        record->first_own_ns,     record->first_preempted_ns,
     };
     sli_siphash_add(hash, values, sizeof values);
     sli_siphash_add(hash, record->phase_ns, sizeof record->phase_ns);

@@ -36,12 +36,10 @@ typedef enum sl_policy_kind {
 } sl_policy_kind;
 
 typedef enum sl_capability {
-    /* Sees the true output length; stamped on every result. */
-    SL_CAP_ORACLE = 1 << 0,
     /* Plans are not bound by engine.max_batched_tokens. */
-    SL_CAP_NO_TOKEN_BUDGET = 1 << 1,
+    SL_CAP_NO_TOKEN_BUDGET = 1 << 0,
     /* Reserves for the longest context, so sharing blocks through a prefix index is an error. */
-    SL_CAP_RESERVES_MAX_LEN = 1 << 2,
+    SL_CAP_RESERVES_MAX_LEN = 1 << 1,
 } sl_capability;
 
 /* The deployment that an instance decides for; constant during a run. */

@@ -88,7 +88,10 @@ typedef struct sl_request_record {
      * a chunk's own a step with that chunk alone. */
     int64_t own_ns[SL_CAUSE_COUNT];
     int64_t interference_ns;
-    int64_t first_own_ns; /* own time, of all causes, until the first token */
+    /* Until the first token; what is left of the time to it, after these two and the phase queued,
+     * is interference. 0 without a first token. */
+    int64_t first_own_ns;       /* of all causes */
+    int64_t first_preempted_ns; /* of the phase preempted */
 } sl_request_record;
 
 /* One executed step of one replica. */

@@ -158,6 +158,29 @@ static void requests_are_rows_with_nulls_for_times_that_never_came(void **state)
                         "20|1|1|0|5|30|10|1");
 }
 
+static void requests_carry_their_own_time_by_cause(void **state) {
+    (void)state;
+    write_fixture(true);
+    assert_string_equal(ask("SELECT own_gemm_ns || '|' || own_attention_ns || '|' ||"
+                            " own_elementwise_ns || '|' || own_head_ns || '|' ||"
+                            " own_collective_ns || '|' || own_engine_ns || '|' ||"
+                            " interference_ns || '|' || first_own_ns || '|' || first_preempted_ns"
+                            " FROM request WHERE source = 0 AND idx = 0"),
+                        "70|30|10|5|5|10|50|60|0");
+    assert_string_equal(ask("SELECT interference_ns || '|' || first_own_ns || '|' ||"
+                            " first_preempted_ns FROM request WHERE source = 0 AND idx = 2"),
+                        "10|45|25");
+    assert_string_equal(ask("SELECT own_gemm_ns || '|' || (first_own_ns IS NULL) || '|' ||"
+                            " (first_preempted_ns IS NULL) FROM request"
+                            " WHERE outcome = 'rejected'"),
+                        "0|1|1");
+    assert_string_equal(ask("SELECT count(*) FROM request WHERE own_gemm_ns + own_attention_ns +"
+                            " own_elementwise_ns + own_head_ns + own_collective_ns +"
+                            " own_engine_ns + interference_ns ="
+                            " prefill_ns + decode_ns + recompute_ns"),
+                        "6");
+}
+
 static void many_requests_pass_through_several_transactions(void **state) {
     (void)state;
     sli_database database;
@@ -257,6 +280,7 @@ int main(void) {
         IN_FOLDER(tables_hold_the_facts),
         IN_FOLDER(metrics_keep_their_type_and_count),
         IN_FOLDER(requests_are_rows_with_nulls_for_times_that_never_came),
+        IN_FOLDER(requests_carry_their_own_time_by_cause),
         IN_FOLDER(many_requests_pass_through_several_transactions),
         IN_FOLDER(a_full_disk_is_reported_and_leaves_no_file),
         IN_FOLDER(a_full_disk_at_the_commit_is_reported_too),

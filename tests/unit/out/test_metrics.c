@@ -159,14 +159,36 @@ static void first_token_time_splits_exactly(void **state) {
     (void)state;
     world w;
     init_world(&w, true);
-    /* 240 ns in all: 30 queued, 160 prefill, the other 50 between preemption and first token. */
+    /* 240 ns in all. Queued 20 + 0 + 10, own 60 + 50 + 45, preempted 25; the others' is the rest:
+     * 100 - 20 - 60, 50 - 50, 90 - 10 - 45 - 25. */
     expect_real(&w.metrics, "ttft_mean_queued_frac", 30.0 / 240, 3);
-    expect_real(&w.metrics, "ttft_mean_prefill_frac", 160.0 / 240, 3);
-    expect_real(&w.metrics, "ttft_mean_preempted_frac", 50.0 / 240, 3);
+    expect_real(&w.metrics, "ttft_mean_own_frac", 155.0 / 240, 3);
+    expect_real(&w.metrics, "ttft_mean_interference_frac", 30.0 / 240, 3);
+    expect_real(&w.metrics, "ttft_mean_preempted_frac", 25.0 / 240, 3);
     /* Only the one of 100 ns is at or above the P99 of 99.8. */
     expect_real(&w.metrics, "ttft_p99_queued_frac", 0.2, 1);
-    expect_real(&w.metrics, "ttft_p99_prefill_frac", 0.8, 1);
+    expect_real(&w.metrics, "ttft_p99_own_frac", 0.6, 1);
+    expect_real(&w.metrics, "ttft_p99_interference_frac", 0.2, 1);
     expect_real(&w.metrics, "ttft_p99_preempted_frac", 0, 1);
+    fini_world(&w);
+}
+
+static void running_time_splits_into_causes_and_interference(void **state) {
+    (void)state;
+    world w;
+    init_world(&w, false);
+    expect_real(&w.metrics, "own_gemm_mean_ns", 130.0 / 3, 3);
+    expect_real(&w.metrics, "own_attention_mean_ns", 60.0 / 3, 3);
+    expect_real(&w.metrics, "own_elementwise_mean_ns", 20.0 / 3, 3);
+    expect_real(&w.metrics, "own_head_mean_ns", 13.0 / 3, 3);
+    expect_real(&w.metrics, "own_collective_mean_ns", 5.0 / 3, 3);
+    expect_real(&w.metrics, "own_engine_mean_ns", 18.0 / 3, 3);
+    expect_real(&w.metrics, "interference_mean_ns", 60.0 / 3, 3);
+    /* 306 ns in all: the phases prefill, decode and recompute. */
+    const sli_running_shares *shares = &w.metrics.running_shares;
+    assert_int_equal(shares->count, 3);
+    assert_true(fabs(shares->own_frac[SL_CAUSE_HEAD] - 13.0 / 306) < 1e-12);
+    assert_true(fabs(shares->interference_frac - 60.0 / 306) < 1e-12);
     fini_world(&w);
 }
 
@@ -272,6 +294,7 @@ int main(void) {
         cmocka_unit_test(cache_use_is_counted_in_tokens),
         cmocka_unit_test(kv_use_is_weighted_by_step_time),
         cmocka_unit_test(first_token_time_splits_exactly),
+        cmocka_unit_test(running_time_splits_into_causes_and_interference),
         cmocka_unit_test(keeping_requests_changes_nothing_but_the_tail),
         cmocka_unit_test(what_has_no_value_is_null),
         cmocka_unit_test(names_are_unique_and_end_in_their_unit),

@@ -70,7 +70,7 @@ static void says_what_ran_and_what_came_out(void **state) {
     expect(text, "  KV           peak 50.0 % of 200 blocks a replica · mean 40.0 % while busy\n");
     expect(text, "  preempted    1 time · 9.3 % of the computed tokens had been computed before\n");
     expect(text, "  prefix       hits 27.3 % of prompt tokens\n");
-    expect(text, "  P99 TTFT is  queue 20.0 % · prefill 80.0 %\n");
+    expect(text, "  P99 TTFT is  queue 20 % · own prefill 60 % · interference 20 %\n");
     expect(text, "  digest 9f3ac41d22b07e15\n");
     free(text);
 }
@@ -82,9 +82,36 @@ static void states_where_quantiles_come_from(void **state) {
     char *counted = summary_of_fixture(&facts, false);
     expect(exact, "quantiles are exact, those of ITL within 0.4 %");
     expect(counted, "quantiles come from histograms: within 0.4 %");
-    expect(counted, "  mean TTFT is queue 12.5 % · prefill 66.7 % · preempted 20.8 %\n");
+    expect(counted, "  mean TTFT is queue 12 % · own prefill 65 % · interference 12 % · "
+                    "preempted 10 %\n");
     free(exact);
     free(counted);
+}
+
+static void running_time_names_the_large_parts(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    sli_metrics metrics = {
+        .running_shares = {.count = 1,
+                           .own_frac = {0.42, 0.2, 0.04, 0.01, 0.02, 0.06},
+                           .interference_frac = 0.25},
+    };
+    char *text = summary(&facts, &metrics);
+    expect_no(text, "running"); /* nothing finished and no step ran */
+    free(text);
+    metrics.step_count = 1;
+    text = summary(&facts, &metrics);
+    expect(text, "  running is   gemm 42 % · interference 25 % · attention 20 % · engine 6 % · "
+                 "other 7 %\n");
+    free(text);
+    metrics.running_shares = (sli_running_shares){.count = 1, .own_frac = {[SL_CAUSE_ENGINE] = 1}};
+    text = summary(&facts, &metrics);
+    expect(text, "  running is   engine 100 %\n");
+    free(text);
+    char *fixture = summary_of_fixture(&facts, false);
+    /* 130, 60, 60 of 306, the earlier cause first. */
+    expect(fixture, "  running is   gemm 42 % · attention 20 % · interference 20 % · ");
+    free(fixture);
 }
 
 static void lines_without_meaning_are_left_out(void **state) {
@@ -206,6 +233,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_ran_and_what_came_out),
         cmocka_unit_test(states_where_quantiles_come_from),
+        cmocka_unit_test(running_time_names_the_large_parts),
         cmocka_unit_test(lines_without_meaning_are_left_out),
         cmocka_unit_test(times_have_the_unit_that_reads_best),
         cmocka_unit_test(says_when_results_are_partial),

@@ -47,6 +47,10 @@ static void assert_refused(const char *format, const char *options, const char *
 #define GOOD  "{\"timestamp\": 0, \"input_length\": 9, \"output_length\": 1, \"hash_ids\": [0]}\n"
 #define RANGE "expected a whole number from 1 to 1000000000, found "
 
+#define IDS_ROW(ids)                                                                               \
+    "{\"timestamp\": 0, \"input_length\": 1500, \"output_length\": 1, \"hash_ids\": [" ids "]}\n"
+#define WITHOUT_IDS "; `hash_mismatch: drop_ids` would go on without them\n"
+
 static const bad_trace mooncake_traces[] = {
     {GOOD "{\"timestamp\": 1, \"input_len", "FILE:2: expected a JSON object, found half of one\n"},
     {GOOD "hello\n", "FILE:2: expected a JSON object: unexpected character at column 1\n"},
@@ -82,6 +86,13 @@ static const bad_trace mooncake_traces[] = {
     {"{\"timestamp\": 0, \"input_length\": 9, \"output_length\": 1, \"hash_ids\": [1, 2]}\n",
      "FILE:1: 2 ids of 512 tokens each do not fit a prompt of 9 tokens; is the block size right? "
      "`hash_mismatch: drop_ids` would go on without them\n"},
+    {IDS_ROW("1, 2, 3") IDS_ROW("1, 2, 4") IDS_ROW("1, 3, 4") IDS_ROW("2, 5, 6"),
+     "FILE:3: id 3 follows id 1 here and follows id 2 elsewhere" WITHOUT_IDS
+     "FILE:4: id 2 begins a prompt here and follows id 1 elsewhere" WITHOUT_IDS},
+    {IDS_ROW("1, 2, 3") IDS_ROW("4, 1, 2") IDS_ROW("5, 6, 5") IDS_ROW("7, 7, 7"),
+     "FILE:2: id 1 follows id 4 here and begins a prompt elsewhere" WITHOUT_IDS
+     "FILE:3: id 5 follows id 6 here and begins a prompt elsewhere" WITHOUT_IDS
+     "FILE:4: id 7 follows id 7 here and begins a prompt elsewhere" WITHOUT_IDS},
     {"", "FILE: is empty\n"},
     {"\n \r\n\t\n", "FILE: has blank lines only\n"},
     {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
@@ -146,6 +157,11 @@ static const bad_trace sluice_traces[] = {
      "\"block_size\": 0}\n",
      "FILE:1: 1 ids of 0 tokens each do not fit a prompt of 64 tokens; is the block size right? "
      "`hash_mismatch: drop_ids` would go on without them\n"},
+    {"{\"timestamp_ns\": 0, \"input_length\": 64, \"output_length\": 1, \"hash_ids\": [1], "
+     "\"block_size\": 64}\n"
+     "{\"timestamp_ns\": 0, \"input_length\": 64, \"output_length\": 1, \"hash_ids\": [1], "
+     "\"block_size\": 16}\n",
+     "FILE:2: id 1 stands for 16 tokens here and for 64 elsewhere" WITHOUT_IDS},
 };
 
 static void names_mistakes_in_its_own_traces(void **state) {

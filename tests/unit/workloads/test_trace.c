@@ -212,8 +212,31 @@ static void drops_ids_that_do_not_fit(void **state) {
     assert_int_equal(list.items[0].desc.content.scope, 0);
     assert_int_equal(list.items[1].desc.content.id_count, 1);
     assert_true(list.items[1].ids[0] == 2);
+    assert_string_equal(
+        w.diag.first->message,
+        "1 row with ids that do not fit the prompt or other rows; replayed without ids");
+    arrivals_free(&list);
+    world_close(&w);
+}
+
+/* The third row says that 3 stands behind 1, the fourth that 2 begins a prompt; the fifth is fine.
+ */
+static void drops_ids_that_contradict_other_rows(void **state) {
+    (void)state;
+    world w = open_or_fail("mooncake",
+                           ROW("0", "1024", "1") IDS("1, 2") ROW("1", "1536", "1") IDS("1, 2, 3")
+                               ROW("2", "1536", "1") IDS("1, 3, 4") ROW("3", "9", "1") IDS("2")
+                                   ROW("4", "1500", "1") IDS("1, 2, 9"),
+                           ", hash_mismatch: drop_ids");
+    const int64_t id_counts[] = {2, 3, 0, 0, 3};
+    arrivals list = arrivals_of(&w.source);
+    assert_int_equal(list.count, 5);
+    for (size_t i = 0; i < list.count; i++) {
+        assert_int_equal(list.items[i].desc.content.id_count, id_counts[i]);
+    }
     assert_string_equal(w.diag.first->message,
-                        "1 row with ids that do not fit the prompt; replayed without ids");
+                        "2 rows with ids that do not fit the prompt or other rows; replayed "
+                        "without ids");
     arrivals_free(&list);
     world_close(&w);
 }
@@ -273,6 +296,7 @@ int main(void) {
         cmocka_unit_test(output_tokens_take_the_place_of_outputs),
         cmocka_unit_test(drops_or_floors_zero_outputs),
         cmocka_unit_test(drops_ids_that_do_not_fit),
+        cmocka_unit_test(drops_ids_that_contradict_other_rows),
         cmocka_unit_test(spread_moves_arrivals_within_the_tick),
         cmocka_unit_test(options_that_keep_all_keep_quiet),
     };
