@@ -74,7 +74,7 @@ void sli_context_grow(sli_context *context, sli_pool *pool, int64_t tokens);
 void sli_context_publish(sli_context *context, sli_pool *pool, const sli_content_view *view,
                          int64_t tokens);
 
-/* Takes publications beyond the first `tokens` tokens back. Nobody else may share them. */
+/* Takes publications beyond the first `tokens` tokens back. Nobody may have found them since. */
 void sli_context_retract(sli_context *context, sli_pool *pool, int64_t tokens);
 
 /* Gives up the slots beyond `tokens`, none of them published: as if never extended. Blocks that
