@@ -79,16 +79,24 @@ static void count_elementwise(const rank_sizes *sizes, bool has_qk_norm, double 
     bytes[SLI_ELEMENTWISE_QK_NORM] = has_qk_norm ? 2.0 * element_bytes * tokens * qk_width : 0.0;
 }
 
+void sli_opcount_attention(const sli_architecture *architecture, const sli_layer_run *run,
+                           int64_t tp, const sl_batch_shape *shape, sli_prefill_work *prefill,
+                           sli_decode_work *decode) {
+    SL_DCHECK(run->attention == SLI_ATTENTION_FULL);
+    (void)run; /* one kind of each so far */
+    rank_sizes sizes = sizes_on_rank(architecture, tp);
+    *prefill = count_prefill(&sizes, shape);
+    *decode = count_decode(&sizes, shape);
+}
+
 void sli_opcount_layer(const sli_architecture *architecture, const sli_layer_run *run, int64_t tp,
                        const sl_batch_shape *shape, sli_layer_work *work) {
     SL_DCHECK(sli_parallel_divides(architecture, tp));
-    SL_DCHECK(run->attention == SLI_ATTENTION_FULL && run->ffn == SLI_FFN_DENSE);
-    (void)run; /* one kind of each so far */
+    SL_DCHECK(run->ffn == SLI_FFN_DENSE);
     rank_sizes sizes = sizes_on_rank(architecture, tp);
     double tokens = (double)shape->tokens;
     count_gemms(&sizes, tokens, work->gemms);
-    work->prefill = count_prefill(&sizes, shape);
-    work->decode = count_decode(&sizes, shape);
+    sli_opcount_attention(architecture, run, tp, shape, &work->prefill, &work->decode);
     count_elementwise(&sizes, architecture->full.has_qk_norm, tokens, work->elementwise_bytes);
     work->all_reduce_bytes = tp > 1 ? element_bytes * tokens * sizes.hidden : 0.0;
 }

@@ -66,6 +66,12 @@ typedef struct sli_layer_work {
 void sli_opcount_layer(const sli_architecture *architecture, const sli_layer_run *run, int64_t tp,
                        const sl_batch_shape *shape, sli_layer_work *work);
 
+/* The attention of sli_opcount_layer alone: the part that the tokens of the step do not determine,
+ * so the only one that every step has to count. O(1). */
+void sli_opcount_attention(const sli_architecture *architecture, const sli_layer_run *run,
+                           int64_t tp, const sl_batch_shape *shape, sli_prefill_work *prefill,
+                           sli_decode_work *decode);
+
 /* The head, for the rows that a token is drawn from; m = 0 when there are none. */
 sli_gemm sli_opcount_head(const sli_architecture *architecture, int64_t tp,
                           const sl_batch_shape *shape);
