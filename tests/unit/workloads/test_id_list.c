@@ -66,6 +66,7 @@ static void leaves_what_is_not_plain(void **state) {
         "{\"a\": {\"hash_ids\": [1]}}",
         "{\"hash_ids \": [1]}",
         "{\"a\": \"hash_ids\", \"b\": [1]}",
+        "[\"hash_ids\",[1]]",
         "{\"hash_ids\": [1], \"hash_ids\": []}",
         "{\"hash_ids\": [1], \"hash\\u005fids\": []}",
         "{\"a\": \"\\\"\", \"hash_ids\": [1]}",

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# The benchmark loads at full scale: one result, digest and every metric, from
+#
+#   the engine as it is, the engine step by step, the plain engine of tests/plain,
+#   and the engine with the functions of libm for processors without FMA;
+#
+# and the digests are those in digests.txt, whatever compiler and options built the programs.
+#
+#   compare_plain.sh SLUICE SLUICE_PLAIN             compares
+#   compare_plain.sh SLUICE SLUICE_PLAIN --refresh   writes digests.txt anew: say why in the commit
+# shellcheck source=tests/bench/loads.sh
+. "$(dirname "$0")/loads.sh"
+
+program=$(realpath "${1:?usage: compare_plain.sh SLUICE SLUICE_PLAIN}")
+plain=$(realpath "${2:?usage: compare_plain.sh SLUICE SLUICE_PLAIN}")
+refreshes=${3:-}
+digests=$bench_dir/digests.txt
+failures=0
+if [ "$refreshes" = --refresh ] && [ -z "${SLUICE_DATA:-}" ]; then
+    echo "SLUICE_DATA is not set: the digest of its trace would be lost"
+    exit 2
+fi
+
+# result FILE COMMAND...: without the one setting that differs
+result() {
+    "${@:2}" "${settings[@]}" --json >"$bench_work/raw" || {
+        echo "FAILED: ${*:2}"
+        exit 1
+    }
+    grep -v '"engine.coalesce"' "$bench_work/raw" >"$1"
+}
+
+# compare WHAT
+compare() {
+    cmp -s "$bench_work/fast" "$bench_work/other" || {
+        echo "FAILED: $load differs $1:"
+        diff "$bench_work/fast" "$bench_work/other" | head -n 20
+        failures=$((failures + 1))
+    }
+}
+
+for load in steady closed storm prefixes mooncake; do
+    load_settings "$load" || {
+        echo "$load: SLUICE_DATA is not set"
+        continue
+    }
+    scenario=$bench_dir/scenarios/$load.yaml
+    result "$bench_work/fast" "$program" run "$scenario"
+    result "$bench_work/other" "$program" run "$scenario" --set engine.coalesce=off
+    compare "step by step"
+    result "$bench_work/other" "$plain" run "$scenario"
+    compare "on the plain engine"
+    result "$bench_work/other" env "$without_fma" "$program" run "$scenario"
+    compare "without FMA"
+    digest=$(sed -n 's/.*"digest": "\(.*\)",/\1/p' "$bench_work/fast")
+    echo "$digest $load" | tee -a "$bench_work/digests"
+    [ "$refreshes" = --refresh ] || grep -qxF "$digest $load" "$digests" || {
+        echo "FAILED: the digest of $load is another one in digests.txt"
+        failures=$((failures + 1))
+    }
+done
+[ "$refreshes" != --refresh ] || cp "$bench_work/digests" "$digests"
+[ "$failures" -eq 0 ]
