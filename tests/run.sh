@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds with each compiler and sanitizer, runs all tests.
 #
-#   tests/run.sh           everything, under 15 minutes on two cores
-#   tests/run.sh --quick   the release build alone
+#   tests/run.sh                  everything, under 15 minutes on two cores
+#   tests/run.sh --quick          the release build alone
+#   tests/run.sh --fuzz SECONDS   no tests, but new bad inputs for that long for each reader
 #
 # Tests on public traces look for $SLUICE_DATA/traces/SOURCE/FILE and are skipped when SLUICE_DATA
 # is not set. The last line counts the cases of every build; the exit code is 1 if any failed.
@@ -13,18 +14,24 @@ builds=(release clang asan debug)
 case "$*" in
 "") ;;
 --quick) builds=(release) ;;
+"--fuzz "[1-9]*)
+    bash experiments/install_packages.sh --for tests || exit 1
+    exec bash tests/fuzz/campaign.sh "$2"
+    ;;
 *)
-    echo "usage: tests/run.sh [--quick]" >&2
+    echo "usage: tests/run.sh [--quick | --fuzz SECONDS]" >&2
     exit 2
     ;;
 esac
 
 # Which tests a build runs, as options of ctest. The scripts of tools/ read the sources, so once is
-# enough; the laws are long, and asan runs them at -O0 already, so debug leaves them out.
+# enough. Long statistics and whole traces touch no code that small worlds do not: asan leaves them
+# out, and debug leaves the laws to the others.
 selection() {
     case $1 in
     release) ;;
-    debug) echo "-LE tools|law" ;;
+    asan) echo "-LE tools -E queueing_laws|cache_ratios|mooncake_whole|full_scale" ;;
+    debug) echo "-LE tools|law -E cache_ratios" ;;
     *) echo "-LE tools" ;;
     esac
 }

@@ -1,7 +1,9 @@
+#include "base/minmax.h"
 #include "kernel/time.h"
 #include "workloads/number.h"
 #include "workloads/readers.h"
 #include "workloads/sources.h"
+#include "workloads/trace_format.h"
 
 #include <string.h>
 
@@ -190,7 +192,7 @@ static bool read_row(sli_lines *lines, const header *columns, sli_trace_row *row
 static void start_at_zero(sli_trace *trace) {
     int64_t first_ns = INT64_MAX;
     for (size_t i = 0; i < trace->count; i++) {
-        first_ns = trace->rows[i].at_ns < first_ns ? trace->rows[i].at_ns : first_ns;
+        first_ns = sli_min_i64(first_ns, trace->rows[i].at_ns);
     }
     for (size_t i = 0; i < trace->count; i++) {
         trace->rows[i].at_ns -= first_ns;
@@ -216,6 +218,9 @@ sl_err sli_azure_read(sli_lines *lines, int64_t block_tokens, sli_trace *trace) 
     return SL_OK;
 }
 
+const sli_trace_format sli_azure_format = {
+    .name = "azure", .mark = "TIMESTAMP", .is_json = false, .read = sli_azure_read};
+
 const sli_section sli_azure_section = {
     .params = sli_trace_params,
     .param_count = SLI_TRACE_PARAM_COUNT,
@@ -225,7 +230,7 @@ const sli_section sli_azure_section = {
 };
 
 sl_err sli_azure_create(const void *values, const sli_source_env *env, sl_source *source) {
-    return sli_trace_source_create(values, env, sli_azure_read, source);
+    return sli_trace_source_create(values, env, &sli_azure_format, source);
 }
 
 void sli_azure_describe(const void *values, char *text, size_t size) {

@@ -1,11 +1,12 @@
 #include "base/check.h"
+#include "base/sort.h"
+#include "base/units.h"
 #include "kernel/rng.h"
 #include "kernel/time.h"
 #include "workloads/drawn.h"
 #include "workloads/sources.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /*
  * A closed loop: each user asks again at the moment its last request ended, whatever the outcome.
@@ -116,12 +117,6 @@ static void destroy(void *self) {
 
 static const sl_source_ops ops = {.peek = peek, .pop = pop, .done = done, .destroy = destroy};
 
-static int compare_times(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 sl_err sli_closed_create(const void *values, const sli_source_env *env, sl_source *source) {
     const closed_values *spec = values;
     size_t user_count = (size_t)spec->concurrency;
@@ -137,7 +132,7 @@ sl_err sli_closed_create(const void *values, const sli_source_env *env, sl_sourc
         sli_rng_init(&rng, env->seed, "start", env->number, user);
         starts_ns[user] = (int64_t)sli_rng_below(&rng, (uint64_t)spec->jitter_ns + 1);
     }
-    qsort(starts_ns, user_count, sizeof *starts_ns, compare_times);
+    sli_sort_i64(starts_ns, user_count);
     self->count = (uint64_t)spec->requests;
     self->user_count = user_count;
     self->starts_ns = starts_ns;
@@ -148,6 +143,7 @@ sl_err sli_closed_create(const void *values, const sli_source_env *env, sl_sourc
 
 void sli_closed_describe(const void *values, char *text, size_t size) {
     const closed_values *spec = values;
-    snprintf(text, size, "closed loop of %lld users", (long long)spec->concurrency);
+    snprintf(text, size, "closed loop of %s user%s", sli_say_number((double)spec->concurrency).text,
+             spec->concurrency == 1 ? "" : "s");
     sli_drawn_describe(&spec->drawn, text, size);
 }

@@ -1,3 +1,4 @@
+#include "base/units.h"
 #include "kernel/time.h"
 #include "workloads/drawn.h"
 #include "workloads/sources.h"
@@ -80,6 +81,6 @@ sl_err sli_deterministic_create(const void *values, const sli_source_env *env, s
 
 void sli_deterministic_describe(const void *values, char *text, size_t size) {
     const deterministic_values *spec = values;
-    snprintf(text, size, "every 1/%g s", spec->rate_per_s);
+    snprintf(text, size, "every 1/%s s", sli_say_number(spec->rate_per_s).text);
     sli_drawn_describe(&spec->drawn, text, size);
 }

@@ -1,5 +1,7 @@
 #include "workloads/drawn.h"
 
+#include "base/minmax.h"
+#include "base/units.h"
 #include "workloads/preset.h"
 
 #include <math.h>
@@ -243,10 +245,11 @@ static sl_err use_preset(const sli_length_spec *spec, const sli_source_env *env,
     if (sli_embedded_find(sli_workload_presets, spec->preset) == NULL) {
         char key[32];
         snprintf(key, sizeof key, "%s.preset", side);
-        const char *nearest = sli_preset_nearest(spec->preset);
-        sli_source_error(env, key, "unknown preset '%s'%s%s%s", spec->preset,
-                         nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
-                         nearest != NULL ? "'?" : "");
+        const char *names = sli_preset_names(env->arena);
+        if (names == NULL) {
+            return SL_ERR_NOMEM;
+        }
+        sli_source_error(env, key, "unknown preset '%s'; known are %s", spec->preset, names);
         return SL_ERR_CONFIG;
     }
     SL_TRY(sli_preset_read(env->arena, spec->preset, env->diag, &preset));
@@ -301,6 +304,9 @@ static sl_err init_system_prompts(const sli_drawn_spec *spec, const sli_source_e
                                   sli_drawn *drawn) {
     size_t count = (size_t)spec->system_prompts.count;
     if (count == 0) {
+        if (spec->system_prompts.length_tokens > 0) {
+            sli_source_warning(env, "system_prompts.length", "has no effect: count is 0");
+        }
         return SL_OK;
     }
     if (spec->system_prompts.length_tokens == 0) {
@@ -363,8 +369,7 @@ static int64_t draw_length(const sli_drawn *drawn, const sli_dist *dist, const c
                            uint64_t index) {
     sli_rng rng;
     sli_rng_init(&rng, drawn->seed, purpose, drawn->number, index);
-    int64_t tokens = sli_dist_draw(dist, &rng);
-    return tokens < (int64_t)MAX_LENGTH_TOKENS ? tokens : (int64_t)MAX_LENGTH_TOKENS;
+    return sli_min_i64(sli_dist_draw(dist, &rng), (int64_t)MAX_LENGTH_TOKENS);
 }
 
 static double draw_uniform(const sli_drawn *drawn, const char *purpose, uint64_t index) {
@@ -428,21 +433,23 @@ static void describe_length(const sli_length_spec *spec, const char *side, char 
                             size_t size) {
     switch ((length_kind)spec->kind) {
     case LENGTH_FIXED:
-        snprintf(text, size, ", %s %lld", side, (long long)spec->fixed_tokens);
+        snprintf(text, size, ", %s %s", side, sli_say_number((double)spec->fixed_tokens).text);
         break;
     case LENGTH_PRESET:
         snprintf(text, size, ", %s %s", side, spec->preset);
         break;
     case LENGTH_UNIFORM:
-        snprintf(text, size, ", %s %lld to %lld", side, (long long)spec->uniform.min_tokens,
-                 (long long)spec->uniform.max_tokens);
+        snprintf(text, size, ", %s %s to %s", side,
+                 sli_say_number((double)spec->uniform.min_tokens).text,
+                 sli_say_number((double)spec->uniform.max_tokens).text);
         break;
     case LENGTH_EXPONENTIAL:
-        snprintf(text, size, ", %s exponential %g", side, spec->exponential.mean_tokens);
+        snprintf(text, size, ", %s exponential %s", side,
+                 sli_say_number(spec->exponential.mean_tokens).text);
         break;
     case LENGTH_LOGNORMAL:
-        snprintf(text, size, ", %s lognormal %g cv %g", side, spec->lognormal.mean_tokens,
-                 spec->lognormal.cv);
+        snprintf(text, size, ", %s lognormal %s cv %g", side,
+                 sli_say_number(spec->lognormal.mean_tokens).text, spec->lognormal.cv);
         break;
     case LENGTH_QUANTILES:
         snprintf(text, size, ", %s by quantiles", side);

@@ -82,7 +82,7 @@ typedef struct sli_drawn {
 SL_NODISCARD sl_err sli_drawn_init(const sli_drawn_spec *spec, const sli_source_env *env,
                                    sli_drawn *drawn);
 
-/* Describes request `index`. Pure; O(log of the tables). */
+/* Describes request `index`. Pure; O(log of the tables), O(n) in priorities. */
 void sli_drawn_request(const sli_drawn *drawn, uint64_t index, sl_request_desc *desc);
 
 /* Appends ", prompt ..., output ..." to a title. */

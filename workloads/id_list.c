@@ -2,6 +2,7 @@
 
 #include "base/grow.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #ifndef WORKLOADS_ID_LIST_H
 #define WORKLOADS_ID_LIST_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

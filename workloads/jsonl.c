@@ -4,7 +4,6 @@
 #include "workloads/number.h"
 
 #include <limits.h>
-#include <string.h>
 
 #define IDS_KEY "hash_ids"
 

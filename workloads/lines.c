@@ -115,6 +115,10 @@ static bool read_line(sli_lines *lines) {
 }
 
 bool sli_lines_next(sli_lines *lines) {
+    if (lines->is_ahead) {
+        lines->is_ahead = false;
+        return true;
+    }
     while (!lines->is_broken && read_line(lines)) {
         if (!is_blank(lines->text)) {
             lines->filled_count++;
@@ -126,6 +130,11 @@ bool sli_lines_next(sli_lines *lines) {
     }
     lines->is_broken = true;
     return false;
+}
+
+bool sli_lines_peek(sli_lines *lines) {
+    lines->is_ahead = sli_lines_next(lines);
+    return lines->is_ahead;
 }
 
 void sli_lines_close(sli_lines *lines) {

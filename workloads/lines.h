@@ -35,6 +35,7 @@ typedef struct sli_lines {
     int number;       /* of the line, from 1 */
     int filled_count; /* lines that are not blank, so far */
     bool is_broken;   /* has complained about the file as a whole; no more lines will come */
+    bool is_ahead;    /* the line was only peeked at */
 } sli_lines;
 
 /* Opens errors->file. A file that cannot be read is a complaint and SL_ERR_CONFIG. */
@@ -45,6 +46,9 @@ SL_NODISCARD sl_err sli_lines_open(sli_lines *lines, sli_line_errors *errors);
  * to go on, which has been said then. Amortised O(length).
  */
 bool sli_lines_next(sli_lines *lines);
+
+/* The same, but the next call of sli_lines_next will give this line again. */
+bool sli_lines_peek(sli_lines *lines);
 
 void sli_lines_close(sli_lines *lines);
 

@@ -1,6 +1,7 @@
 #include "workloads/jsonl.h"
 #include "workloads/readers.h"
 #include "workloads/sources.h"
+#include "workloads/trace_format.h"
 
 enum { NS_PER_MS_EXPONENT = 6 };
 
@@ -32,6 +33,9 @@ sl_err sli_mooncake_read(sli_lines *lines, int64_t block_tokens, sli_trace *trac
     return err;
 }
 
+const sli_trace_format sli_mooncake_format = {
+    .name = "mooncake", .mark = "\"timestamp\"", .is_json = true, .read = sli_mooncake_read};
+
 const sli_section sli_mooncake_section = {
     .params = sli_trace_params,
     .param_count = SLI_TRACE_BLOCK_PARAM_COUNT,
@@ -41,7 +45,7 @@ const sli_section sli_mooncake_section = {
 };
 
 sl_err sli_mooncake_create(const void *values, const sli_source_env *env, sl_source *source) {
-    return sli_trace_source_create(values, env, sli_mooncake_read, source);
+    return sli_trace_source_create(values, env, &sli_mooncake_format, source);
 }
 
 void sli_mooncake_describe(const void *values, char *text, size_t size) {

@@ -1,3 +1,4 @@
+#include "base/units.h"
 #include "kernel/time.h"
 #include "workloads/drawn.h"
 #include "workloads/sources.h"
@@ -91,6 +92,6 @@ sl_err sli_poisson_create(const void *values, const sli_source_env *env, sl_sour
 
 void sli_poisson_describe(const void *values, char *text, size_t size) {
     const poisson_values *spec = values;
-    snprintf(text, size, "poisson %g req/s", spec->rate_per_s);
+    snprintf(text, size, "poisson %s req/s", sli_say_number(spec->rate_per_s).text);
     sli_drawn_describe(&spec->drawn, text, size);
 }

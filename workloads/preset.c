@@ -81,11 +81,11 @@ sl_err sli_preset_read(sli_arena *arena, const char *name, sli_diag *diag,
     return SL_OK;
 }
 
-const char *sli_preset_nearest(const char *name) {
-    const char *names[64];
-    size_t count = 0;
-    for (const sli_embedded *row = sli_workload_presets; row->name != NULL && count < 64; row++) {
-        names[count++] = row->name;
+const char *sli_preset_names(sli_arena *arena) {
+    const char *names = "";
+    for (const sli_embedded *row = sli_workload_presets; row->name != NULL && names != NULL;
+         row++) {
+        names = sli_arena_printf(arena, "%s%s%s", names, names[0] != '\0' ? ", " : "", row->name);
     }
-    return sli_nearest(name, names, count);
+    return names;
 }

@@ -31,7 +31,7 @@ extern const sli_embedded sli_workload_presets[];
 SL_NODISCARD sl_err sli_preset_read(sli_arena *arena, const char *name, sli_diag *diag,
                                     const sli_preset **preset);
 
-/* The name nearest to an unknown one, or NULL. */
-const char *sli_preset_nearest(const char *name);
+/* The names of all, in the arena, for messages: "a, b"; NULL when memory is out. */
+const char *sli_preset_names(sli_arena *arena);
 
 #endif

@@ -1,6 +1,7 @@
 #include "workloads/jsonl.h"
 #include "workloads/readers.h"
 #include "workloads/sources.h"
+#include "workloads/trace_format.h"
 
 /* priority and max_tokens: written only when they are not 0. */
 static bool get_optional(const sli_jsonl *jsonl, const char *key, int64_t min, int64_t max,
@@ -47,6 +48,9 @@ sl_err sli_sluice_read(sli_lines *lines, int64_t block_tokens, sli_trace *trace)
     return err;
 }
 
+const sli_trace_format sli_sluice_format = {
+    .name = "sluice", .mark = "\"timestamp_ns\"", .is_json = true, .read = sli_sluice_read};
+
 const sli_section sli_sluice_section = {
     .params = sli_trace_params,
     .param_count = SLI_TRACE_ID_PARAM_COUNT,
@@ -56,7 +60,7 @@ const sli_section sli_sluice_section = {
 };
 
 sl_err sli_sluice_create(const void *values, const sli_source_env *env, sl_source *source) {
-    return sli_trace_source_create(values, env, sli_sluice_read, source);
+    return sli_trace_source_create(values, env, &sli_sluice_format, source);
 }
 
 void sli_sluice_describe(const void *values, char *text, size_t size) {

@@ -37,19 +37,20 @@ typedef struct sli_source_type {
     /*
      * `values` is a resolved struct of the section. Mistakes go to env->diag (SL_ERR_CONFIG); what
      * was changed in a trace goes there as warnings. The caller owns *source and destroys it by
-     * its ops. O(rows of the trace), else O(users or system prompts).
+     * its ops. O(n log n) in rows of the trace or users, O(n) in system prompts.
      */
     sl_err (*create)(const void *values, const sli_source_env *env, sl_source *source);
 } sli_source_type;
 
-/* All types, in the order in which help lists them. */
-const sli_source_type *sli_source_types(size_t *count);
-
-/* The same as a table for a named field of a schema; `item` is the sli_source_type. */
+/* All types, in the order in which help lists them, for a named field of a schema; `item` is the
+ * sli_source_type. */
 const sli_named_type *sli_source_names(const void *context, size_t *count);
 
 /* Adds a mistake about the value of `key` (dotted, below env->path) with its place. */
 void sli_source_error(const sli_source_env *env, const char *key, const char *format, ...)
     SL_PRINTF(3, 4);
+
+/* The same as a warning; `what` follows the key in a sentence. */
+void sli_source_warning(const sli_source_env *env, const char *key, const char *what);
 
 #endif

@@ -23,25 +23,39 @@ static const sli_named_type source_names[] = {
 #undef SOURCE_NAME
 };
 
-const sli_source_type *sli_source_types(size_t *count) {
-    *count = SOURCE_COUNT;
-    return source_types;
-}
-
 const sli_named_type *sli_source_names(const void *context, size_t *count) {
     (void)context;
     *count = SOURCE_COUNT;
     return source_names;
 }
 
-void sli_source_error(const sli_source_env *env, const char *key, const char *format, ...) {
+typedef struct place {
     char path[256];
-    snprintf(path, sizeof path, "%s.%s", env->path, key);
-    const sli_node *node = env->root != NULL ? sli_tree_path(env->root, path) : NULL;
+    sli_mark mark;
+} place;
+
+static place place_of(const sli_source_env *env, const char *key) {
+    place here = {.mark = {0}};
+    snprintf(here.path, sizeof here.path, "%s.%s", env->path, key);
+    const sli_node *node = env->root != NULL ? sli_tree_path(env->root, here.path) : NULL;
+    if (node != NULL) {
+        here.mark = node->mark;
+    }
+    return here;
+}
+
+void sli_source_error(const sli_source_env *env, const char *key, const char *format, ...) {
+    place here = place_of(env, key);
     char message[1024];
     va_list args;
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    sli_diag_error(env->diag, node != NULL ? node->mark : (sli_mark){0}, path, "%s", message);
+    sli_diag_error(env->diag, here.mark, here.path, "%s", message);
+}
+
+/* The summary of a run prints warnings without their place, so the key is in the sentence. */
+void sli_source_warning(const sli_source_env *env, const char *key, const char *what) {
+    place here = place_of(env, key);
+    sli_diag_warning(env->diag, here.mark, NULL, "%s %s", here.path, what);
 }

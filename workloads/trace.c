@@ -222,6 +222,13 @@ static void refuse_ids(sli_trace *trace, sli_trace_row *row, sli_hash_mismatch p
 static sl_err check_row_ids(sli_trace *trace, sli_trace_row *row, sli_lineage *lineage,
                             sli_hash_mismatch policy, sli_line_errors *errors) {
     char why[192];
+    if (row->id_count == 0 && !sli_trace_fits_ids(trace, row)) {
+        snprintf(why, sizeof why,
+                 "hash_ids is empty, though a prompt of %lld tokens has blocks of %lld tokens",
+                 (long long)row->prompt_tokens, (long long)row->block_tokens);
+        refuse_ids(trace, row, policy, errors, why, ';');
+        return SL_OK;
+    }
     if (!sli_trace_fits_ids(trace, row)) {
         snprintf(why, sizeof why,
                  "%zu ids of %lld tokens each do not fit a prompt of %lld tokens; is the block "
@@ -260,7 +267,6 @@ static void apply_window(sli_trace *trace, const sli_trace_options *options) {
     for (size_t i = 0; i < trace->count; i++) {
         sli_trace_row row = trace->rows[i];
         if (row.at_ns < from_ns || (to_ns >= 0 && row.at_ns >= to_ns)) {
-            trace->notes.outside_count++;
             continue;
         }
         row.at_ns -= from_ns;
@@ -268,7 +274,6 @@ static void apply_window(sli_trace *trace, const sli_trace_options *options) {
     }
     trace->count = kept;
     if (options->limit > 0 && trace->count > (size_t)options->limit) {
-        trace->notes.beyond_limit_count = (int64_t)trace->count - options->limit;
         trace->count = (size_t)options->limit;
     }
 }

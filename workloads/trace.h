@@ -29,8 +29,6 @@ typedef struct sli_trace_notes {
     int64_t unsorted_count;      /* rows earlier than the row before them */
     int64_t zero_output_count;   /* rows without output */
     int64_t hash_mismatch_count; /* rows whose ids fit neither the prompt nor other rows */
-    int64_t outside_count;       /* rows before or after the window */
-    int64_t beyond_limit_count;
 } sli_trace_notes;
 
 typedef struct sli_trace {
@@ -46,6 +44,8 @@ typedef struct sli_trace {
 
 /* Reads all lines; complaints about them go to lines->errors and do not fail the call. */
 typedef sl_err sli_trace_read_fn(sli_lines *lines, int64_t block_tokens, sli_trace *trace);
+
+typedef struct sli_trace_format sli_trace_format; /* workloads/trace_format.h */
 
 typedef enum sli_unsorted { SLI_UNSORTED_SORT, SLI_UNSORTED_ERROR } sli_unsorted;
 typedef enum sli_zero_output {
@@ -107,10 +107,13 @@ bool sli_trace_fits_ids(const sli_trace *trace, const sli_trace_row *row);
 SL_NODISCARD sl_err sli_trace_prepare(sli_trace *trace, const sli_trace_options *options,
                                       uint64_t seed, uint32_t number, sli_line_errors *errors);
 
-/* Reads, prepares and replays; what create of every trace source does. */
+/*
+ * Reads, prepares and replays; what create of every trace source does. A file in another format is
+ * one mistake.
+ */
 SL_NODISCARD sl_err sli_trace_source_create(const sli_trace_options *options,
-                                            const sli_source_env *env, sli_trace_read_fn *read,
-                                            sl_source *source);
+                                            const sli_source_env *env,
+                                            const sli_trace_format *format, sl_source *source);
 
 /* "FORMAT trace FILE" and how its rate was scaled. */
 void sli_trace_describe(const sli_trace_options *options, const char *format, char *text,

@@ -1,58 +1,37 @@
 #include "workloads/trace_info.h"
 
 #include "base/map.h"
+#include "base/minmax.h"
+#include "base/sort.h"
 #include "kernel/hist.h"
 #include "kernel/moments.h"
 #include "kernel/time.h"
 #include "workloads/lineage.h"
-#include "workloads/readers.h"
+#include "workloads/trace_format.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const int64_t window_widths_s[SLI_TRACE_WINDOW_COUNT] = {1, 10, 60};
 
-typedef struct format {
-    const char *name;
-    sli_trace_read_fn *read;
-} format;
-
-/* The format of a file by its first line; NULL after a complaint. */
-static const format *detect(sli_line_errors *errors) {
-    static const format mooncake = {"mooncake", sli_mooncake_read};
-    static const format sluice = {"sluice", sli_sluice_read};
-    static const format azure = {"azure", sli_azure_read};
-    sli_lines lines = {0};
-    const format *found = NULL;
-    if (sli_lines_open(&lines, errors) != SL_OK) {
-        return NULL;
+/* The format of the lines to come; NULL after a complaint. */
+static const sli_trace_format *find_format(sli_lines *lines) {
+    if (!sli_lines_peek(lines)) {
+        return NULL; /* has been said */
     }
-    if (sli_lines_next(&lines)) {
-        bool is_json = lines.text[strspn(lines.text, " \t")] == '{';
-        if (is_json) {
-            found = strstr(lines.text, "\"timestamp_ns\"") != NULL ? &sluice : &mooncake;
-        } else if (strstr(lines.text, "TIMESTAMP") != NULL) {
-            found = &azure;
-        } else {
-            sli_line_error(errors, lines.number,
-                           "is in no known format: expected JSON lines of Mooncake or sluice, or "
-                           "CSV of the Azure LLM inference traces");
-        }
+    const sli_trace_format *format = sli_trace_format_find(lines->text);
+    if (format == NULL) {
+        sli_line_error(lines->errors, lines->number,
+                       "is in no known format: expected JSON lines with \"timestamp\" (Mooncake) "
+                       "or \"timestamp_ns\" (sluice), or CSV with TIMESTAMP (Azure LLM inference "
+                       "traces)");
     }
-    sli_lines_close(&lines);
-    return found;
-}
-
-static int compare_int64(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    return format;
 }
 
 /* Takes the values in any order and sorts them in place. */
 static void measure_lengths(int64_t *tokens, size_t count, sli_trace_lengths *lengths) {
-    qsort(tokens, count, sizeof *tokens, compare_int64);
+    sli_sort_i64(tokens, count);
     int64_t sum = 0; /* a length is at most 2e9, so int64_t holds 4e9 rows */
     for (size_t i = 0; i < count; i++) {
         sum += tokens[i];
@@ -81,7 +60,7 @@ static sli_trace_window measure_window(const int64_t *times_ns, size_t count, in
             next++;
         }
         int64_t arrivals = (int64_t)(next - first);
-        peak = arrivals > peak ? arrivals : peak;
+        peak = sli_max_i64(peak, arrivals);
         if (window < whole_count) {
             sum += (double)arrivals;
             sum_of_squares += (double)arrivals * (double)arrivals;
@@ -105,11 +84,10 @@ static void measure_times(const int64_t *times_ns, size_t count, sli_trace_info 
     for (size_t i = 1; i < count; i++) {
         int64_t gap_ns = times_ns[i] - times_ns[i - 1];
         sli_moments_add(&gaps, (double)gap_ns);
-        info->longest_gap_ns = gap_ns > info->longest_gap_ns ? gap_ns : info->longest_gap_ns;
+        info->longest_gap_ns = sli_max_i64(info->longest_gap_ns, gap_ns);
         info->distinct_time_count += gap_ns > 0;
         tie_count = gap_ns > 0 ? 1 : tie_count + 1;
-        info->largest_tie_count = tie_count > info->largest_tie_count ? tie_count
-                                                                      : info->largest_tie_count;
+        info->largest_tie_count = sli_max_i64(info->largest_tie_count, tie_count);
     }
     info->duration_ns = times_ns[count - 1] - times_ns[0];
     bool has_duration = info->duration_ns > 0;
@@ -133,7 +111,7 @@ static sl_err measure_prefixes(const sli_trace *trace, sli_trace_info *info) {
         }
         int64_t hit_tokens = hits * row->block_tokens;
         info->hit_block_count += hits;
-        info->hit_tokens += hit_tokens < row->prompt_tokens ? hit_tokens : row->prompt_tokens;
+        info->hit_tokens += sli_min_i64(hit_tokens, row->prompt_tokens);
         for (size_t k = 0; k < row->id_count && err == SL_OK; k++) {
             uint64_t *slot = NULL;
             bool is_new = false;
@@ -182,7 +160,7 @@ static sl_err measure(const sli_trace *trace, sli_trace_info *info) {
     for (size_t i = 0; i < count; i++) {
         values[i] = trace->rows[i].at_ns;
     }
-    qsort(values, count, sizeof *values, compare_int64);
+    sli_sort_i64(values, count);
     measure_times(values, count, info);
     for (size_t i = 0; i < count; i++) {
         values[i] = trace->rows[i].prompt_tokens;
@@ -199,21 +177,20 @@ static sl_err measure(const sli_trace *trace, sli_trace_info *info) {
 
 static sl_err read_and_measure(int64_t block_tokens, sli_line_errors *errors,
                                sli_trace_info *info) {
-    const format *found = detect(errors);
-    if (found == NULL) {
-        return SL_ERR_CONFIG;
-    }
     sli_lines lines = {0};
     sli_trace trace = {0};
-    sl_err err = sli_lines_open(&lines, errors);
-    if (err != SL_OK) {
-        return err;
+    SL_TRY(sli_lines_open(&lines, errors));
+    sl_err err = SL_ERR_CONFIG;
+    const sli_trace_format *format = find_format(&lines);
+    if (format == NULL) {
+        goto out;
     }
-    err = found->read(&lines, block_tokens, &trace);
+    info->format = format->name;
+    err = format->read(&lines, block_tokens, &trace);
     if (err == SL_OK) {
         err = errors->count > 0 ? SL_ERR_CONFIG : measure(&trace, info);
     }
-    info->format = found->name;
+out:
     sli_trace_fini(&trace);
     sli_lines_close(&lines);
     return err;

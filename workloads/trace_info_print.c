@@ -73,8 +73,24 @@ static void print_note(int64_t count, const char *what, FILE *file) {
 }
 
 /* Half of all rows sharing their time with another one is no accident but a coarse clock. */
-static bool has_ticks(const sli_trace_info *info) {
-    return info->row_count >= 20 && info->distinct_time_count * 2 < info->row_count;
+static void print_ticks(const sli_trace_info *info, FILE *file) {
+    enum { MIN_ROWS = 20 };
+    if (info->row_count > 1 && info->distinct_time_count == 1) {
+        fprintf(file,
+                "  note: all rows at one time, so there are no rates; `spread` moves arrivals "
+                "apart\n");
+        return;
+    }
+    if (info->row_count < MIN_ROWS || info->distinct_time_count * 2 >= info->row_count) {
+        return;
+    }
+    double tick_s = (double)info->duration_ns / (double)SLI_NS_PER_S /
+                    (double)(info->distinct_time_count - 1);
+    fprintf(file,
+            "  note: %s distinct times only, %s s apart, up to %s rows each: a clock with "
+            "coarse\n        ticks; `spread` moves arrivals apart\n",
+            count_figure(info->distinct_time_count).text, real_figure(tick_s, 3).text,
+            count_figure(info->largest_tie_count).text);
 }
 
 sl_err sli_trace_info_print(const sli_trace_info *info, FILE *file) {
@@ -85,15 +101,7 @@ sl_err sli_trace_info_print(const sli_trace_info *info, FILE *file) {
     print_lengths("prompt", &info->prompt, file);
     print_lengths("output", &info->output, file);
     print_prefixes(info, file);
-    if (has_ticks(info)) {
-        double tick_s = (double)info->duration_ns / (double)SLI_NS_PER_S /
-                        (double)(info->distinct_time_count - 1);
-        fprintf(file,
-                "  note: %s distinct times only, %s s apart, up to %s rows each: a clock with "
-                "coarse\n        ticks; `spread` moves arrivals apart\n",
-                count_figure(info->distinct_time_count).text, real_figure(tick_s, 3).text,
-                count_figure(info->largest_tie_count).text);
-    }
+    print_ticks(info, file);
     print_note(info->unsorted_count, "earlier than the row before (`unsorted`)", file);
     print_note(info->zero_output_count, "without output (`zero_output`)", file);
     print_note(info->hash_mismatch_count,

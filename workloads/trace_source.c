@@ -1,4 +1,4 @@
-#include "workloads/trace.h"
+#include "workloads/trace_format.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,18 +64,33 @@ static void warn_of_changes(const sli_trace_notes *notes, const sli_trace_option
          "with ids that do not fit the prompt or other rows; replayed without ids");
 }
 
+/* A file that is plainly in another format would be wrong in every line: that is said once. */
+static sl_err check_format(const sli_trace_format *format, const sli_source_env *env,
+                           sli_lines *lines) {
+    if (!sli_lines_peek(lines) || sli_trace_format_fits(format, lines->text)) {
+        return SL_OK;
+    }
+    const sli_trace_format *other = sli_trace_format_find(lines->text);
+    if (other == NULL) {
+        return SL_OK;
+    }
+    sli_line_error(lines->errors, lines->number,
+                   "looks like a trace of format %s, not %s; set %s.source: %s", other->name,
+                   format->name, env->path, other->name);
+    return SL_ERR_CONFIG;
+}
+
 static sl_err read_and_prepare(const sli_trace_options *options, const sli_source_env *env,
-                               sli_trace_read_fn *read, sli_line_errors *errors, sli_trace *trace) {
+                               const sli_trace_format *format, sli_line_errors *errors,
+                               sli_trace *trace) {
     sli_lines lines = {0};
-    sl_err err = sli_lines_open(&lines, errors);
-    if (err != SL_OK) {
-        return err;
+    SL_TRY(sli_lines_open(&lines, errors));
+    sl_err err = check_format(format, env, &lines);
+    if (err == SL_OK) {
+        err = format->read(&lines, options->block_tokens, trace);
     }
-    err = read(&lines, options->block_tokens, trace);
     sli_lines_close(&lines);
-    if (err != SL_OK) {
-        return err;
-    }
+    SL_TRY(err);
     if (errors->count > 0) {
         return SL_ERR_CONFIG;
     }
@@ -83,7 +98,7 @@ static sl_err read_and_prepare(const sli_trace_options *options, const sli_sourc
 }
 
 sl_err sli_trace_source_create(const sli_trace_options *options, const sli_source_env *env,
-                               sli_trace_read_fn *read, sl_source *source) {
+                               const sli_trace_format *format, sl_source *source) {
     if (options->window.to_ns >= 0 && options->window.to_ns <= options->window.from_ns) {
         sli_source_error(env, "window", "ends before it begins");
         return SL_ERR_CONFIG;
@@ -93,7 +108,7 @@ sl_err sli_trace_source_create(const sli_trace_options *options, const sli_sourc
         return SL_ERR_NOMEM;
     }
     sli_line_errors errors = {.diag = env->diag, .file = options->file};
-    sl_err err = read_and_prepare(options, env, read, &errors, &self->trace);
+    sl_err err = read_and_prepare(options, env, format, &errors, &self->trace);
     sl_err complaint = sli_line_errors_close(&errors);
     if (err == SL_OK) {
         err = complaint;

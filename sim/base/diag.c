@@ -1,5 +1,6 @@
 #include "base/diag.h"
 
+#include <stdint.h>
 #include <string.h>
 
 void sli_diag_fini(sli_diag *diag) {
@@ -108,38 +109,82 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
     return last[b_length];
 }
 
-/* The shortest candidate that begins with a word that is long enough to mean something. */
-static const char *completed(const char *word, size_t length, const char *const *candidates,
-                             size_t count) {
-    enum { PREFIX_MIN_CHARS = 3 };
-    const char *shortest = NULL;
-    for (size_t i = 0; i < count && length >= PREFIX_MIN_CHARS; i++) {
-        bool begins = strncmp(word, candidates[i], length) == 0;
-        if (begins && (shortest == NULL || strlen(candidates[i]) < strlen(shortest))) {
-            shortest = candidates[i];
+/* The next number of a text as its digits, or NULL; *length is how many. */
+static const char *find_number(const char *text, size_t *length) {
+    text += strcspn(text, "0123456789");
+    *length = strspn(text, "0123456789");
+    return *length > 0 ? text : NULL;
+}
+
+/* Whether the numbers of a text are among those of another one, in the same order. */
+static bool has_numbers(const char *text, const char *numbers) {
+    size_t length;
+    size_t wanted_length;
+    const char *wanted = find_number(numbers, &wanted_length);
+    const char *number = find_number(text, &length);
+    while (number != NULL && wanted != NULL) {
+        if (length == wanted_length && memcmp(number, wanted, length) == 0) {
+            wanted = find_number(wanted + wanted_length, &wanted_length);
         }
+        number = find_number(number + length, &length);
     }
-    return shortest;
+    return wanted == NULL;
+}
+
+/* A letter may slip, and a number may be left out, but 70b is no slip for 8b. */
+static bool numbers_agree(const char *a, const char *b) {
+    return has_numbers(a, b) || has_numbers(b, a);
+}
+
+/* A word for comparison: in small letters. */
+typedef struct folded {
+    char text[NEAREST_MAX_CHARS + 1];
+    size_t length;
+} folded;
+
+/* False when the word is too long to compare. */
+static bool fold(const char *word, folded *of) {
+    of->length = strlen(word);
+    if (of->length > NEAREST_MAX_CHARS) {
+        return false;
+    }
+    for (size_t i = 0; i <= of->length; i++) {
+        bool is_capital = 'A' <= word[i] && word[i] <= 'Z';
+        of->text[i] = (char)(word[i] + (is_capital ? 'a' - 'A' : 0));
+    }
+    return true;
+}
+
+/*
+ * How far a candidate is from a word, less is nearer: those that begin with a word that is long
+ * enough to mean something come first, by their length; the others follow by edit distance, as far
+ * as at most half of the word is wrong. SIZE_MAX = not near.
+ */
+static size_t remoteness(const folded *word, const folded *candidate) {
+    enum { PREFIX_MIN_CHARS = 3 };
+    if (!numbers_agree(word->text, candidate->text)) {
+        return SIZE_MAX;
+    }
+    bool is_long = word->length >= PREFIX_MIN_CHARS;
+    if (is_long && strncmp(word->text, candidate->text, word->length) == 0) {
+        return candidate->length;
+    }
+    size_t distance = edit_distance(word->text, word->length, candidate->text, candidate->length);
+    return distance <= word->length / 2 ? NEAREST_MAX_CHARS + distance : SIZE_MAX;
 }
 
 const char *sli_nearest(const char *word, const char *const *candidates, size_t count) {
-    size_t length = strlen(word);
-    if (length > NEAREST_MAX_CHARS) {
+    folded ours;
+    if (!fold(word, &ours)) {
         return NULL;
     }
-    const char *nearest = completed(word, length, candidates, count);
-    if (nearest != NULL) {
-        return nearest;
-    }
-    size_t nearest_distance = length / 2 + 1; /* at most half of the word may be wrong */
+    const char *nearest = NULL;
+    size_t least = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
-        size_t candidate_length = strlen(candidates[i]);
-        if (candidate_length > NEAREST_MAX_CHARS) {
-            continue;
-        }
-        size_t distance = edit_distance(word, length, candidates[i], candidate_length);
-        if (distance < nearest_distance) {
-            nearest_distance = distance;
+        folded theirs;
+        size_t remote = fold(candidates[i], &theirs) ? remoteness(&ours, &theirs) : SIZE_MAX;
+        if (remote < least) {
+            least = remote;
             nearest = candidates[i];
         }
     }

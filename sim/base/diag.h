@@ -50,8 +50,11 @@ void sli_diag_warning(sli_diag *diag, sli_mark mark, const char *path, const cha
 /* Prints all entries, one a line, in order of addition. */
 void sli_diag_print(const sli_diag *diag, FILE *file);
 
-/* The candidate that `word` begins, else the nearest by edit distance, or NULL when none is near
- * enough to suggest. */
+/*
+ * The candidate that `word` begins, else the nearest by edit distance, or NULL when none is near
+ * enough to suggest. Capitals do not matter. Numbers do: one with other numbers (70b for 8b) is
+ * something else and no slip, unless the numbers of one are all among those of the other.
+ */
 const char *sli_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

@@ -21,6 +21,7 @@ enum { MAX_UNITS = 9 };
 typedef struct dimension {
     const char *names;     /* for messages */
     const char *alias;     /* another name of the first unit, or NULL */
+    const char *nouns[2];  /* what may stand in front of a unit: `req/s` is `/s` */
     unit units[MAX_UNITS]; /* the first is the one for small values; a NULL name ends the list */
 } dimension;
 
@@ -50,6 +51,7 @@ static const dimension DIMENSIONS[SL_DIM_COUNT] = {
                                 {"TiB", TIB, 0, 1}}},
     [SL_DIM_TOKENS] = {.names = "tokens", .alias = "token", .units = {{"tokens", 1, 0, 1}}},
     [SL_DIM_PER_S] = {.names = "/s, /min, /h",
+                      .nouns = {"requests", "req"},
                       .units = {{"/s", 1, 0, 1}, {"/min", 1, 0, 60}, {"/h", 1, 0, 3600}}},
     [SL_DIM_BYTES_PER_S] = {.names = "B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s",
                             .units = {{"B/s", 1, 0, 1},
@@ -159,6 +161,16 @@ static bool is_garbage(const char *rest) {
     return rest[0] != '\0' && strchr("0123456789.,_'+-xX", rest[0]) != NULL;
 }
 
+static const char *skip_noun(const dimension *of, const char *name) {
+    for (size_t i = 0; i < sizeof of->nouns / sizeof of->nouns[0]; i++) {
+        size_t length = of->nouns[i] != NULL ? strlen(of->nouns[i]) : 0;
+        if (length > 0 && strncmp(name, of->nouns[i], length) == 0) {
+            return name + length;
+        }
+    }
+    return name;
+}
+
 /* Splits a text into its number and its unit. */
 static sli_unit_status split(const char *text, sl_dim dim, number *value, const unit **found) {
     const dimension *of = &DIMENSIONS[dim];
@@ -173,6 +185,7 @@ static sli_unit_status split(const char *text, sl_dim dim, number *value, const 
     if (of->alias != NULL && strcmp(name, of->alias) == 0) {
         name = of->units[0].name;
     }
+    name = skip_noun(of, name);
     for (size_t i = 0; is_unit(of, i); i++) {
         if (strcmp(name, of->units[i].name) == 0) {
             *found = &of->units[i];
@@ -431,4 +444,23 @@ void sli_format_count(int64_t value, char *text, size_t size) {
     }
     grouped[length] = '\0';
     snprintf(text, size, "%s", grouped);
+}
+
+sli_said sli_say_number(double value) {
+    sli_said said;
+    bool is_grouped = value >= 999.995 && value < 1e13;
+    if (!is_grouped) {
+        snprintf(said.text, sizeof said.text, "%g", value);
+        return said;
+    }
+    int64_t hundredths = (int64_t)(value * 100 + 0.5);
+    char whole[TEXT_BYTES];
+    char rest[TEXT_BYTES] = "";
+    sli_format_count(hundredths / 100, whole, sizeof whole);
+    if (hundredths % 100 != 0) {
+        snprintf(rest, sizeof rest, ".%02d", (int)(hundredths % 100));
+        rest[hundredths % 10 == 0 ? 2 : 3] = '\0';
+    }
+    snprintf(said.text, sizeof said.text, "%.28s%.8s", whole, rest);
+    return said;
 }

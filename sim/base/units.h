@@ -37,4 +37,12 @@ void sli_format_real(double value, sl_dim dim, char *text, size_t size);
 /* For people: 1234567 as 1,234,567. */
 void sli_format_count(int64_t value, char *text, size_t size);
 
+typedef struct sli_said {
+    char text[40];
+} sli_said;
+
+/* The same for any number, in a value that can stand among the arguments of printf: 12.5, 0.001,
+ * 1,234.5 (six digits that matter below 1,000, two behind the point above). */
+sli_said sli_say_number(double value);
+
 #endif

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { OPTION_SET, OPTION_RESOLVED, OPTION_COUNT };
+enum { OPTION_SET, OPTION_RESOLVED, OPTION_OUT, OPTION_FORCE, OPTION_JSON, OPTION_COUNT };
 
 static int check(sli_scenario_file *file, bool prints_resolved, sli_diag *diag) {
     sl_err err = sli_execution_check(file, diag);
@@ -19,20 +19,21 @@ static int check(sli_scenario_file *file, bool prints_resolved, sli_diag *diag) 
     } else {
         puts("ok");
     }
-    return sli_exit_code(fflush(stdout) == 0 ? err : SL_ERR_IO);
+    return sli_exit_code(err);
 }
 
 static int run(int argc, char **argv) {
     sli_option options[OPTION_COUNT + 1] = {
         [OPTION_SET] = {.name = "--set", .has_value = true, .is_repeatable = true},
         [OPTION_RESOLVED] = {.name = "--resolved"},
+        [OPTION_OUT] = {.name = "--out", .refusal = "check writes nothing"},
+        [OPTION_FORCE] = {.name = "--force", .refusal = "check writes nothing"},
+        [OPTION_JSON] = {.name = "--json", .refusal = "check prints ok, or what is wrong"},
     };
     int rest;
-    if (!sli_options_read("check", argc, argv, options, &rest)) {
-        return sli_exit_code(SL_ERR_USAGE);
-    }
-    if (rest != 1) {
-        fputs("sluice check: one scenario file is needed\n", stderr);
+    if (!sli_options_read("check", argc, argv, options, &rest) ||
+        !sli_options_have_scenario("check", rest, argv) ||
+        !sli_options_are_settings("check", &options[OPTION_SET])) {
         return sli_exit_code(SL_ERR_USAGE);
     }
     sli_diag diag = {0};

@@ -1,5 +1,6 @@
 /* sluice help: the verbs, or the page of one. */
 #include "cli/command.h"
+#include "cli/estimate_query.h"
 #include "run/scenario.h"
 
 #include <stdio.h>
@@ -17,6 +18,23 @@ static int list_verbs(void) {
     puts("\ntopics:\n  scenario   every key of a scenario file");
     puts("\nsluice help PAGE prints the page of a verb or topic; sluice --version the version");
     return 0;
+}
+
+static int say_unknown(const char *name) {
+    enum { PAGES_MAX = 32 };
+    const char *names[PAGES_MAX];
+    size_t count = 0;
+    for (; sli_pages[count].name != NULL && count < PAGES_MAX; count++) {
+        names[count] = sli_pages[count].name;
+    }
+    fprintf(stderr, "sluice help: there is no page '%s'", name);
+    sli_suggest(name, names, count);
+    fputs("\nthe pages are", stderr);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(stderr, "%s %s", i > 0 ? "," : "", names[i]);
+    }
+    fputc('\n', stderr);
+    return sli_exit_code(SL_ERR_USAGE);
 }
 
 static int describe_scenario(void) {
@@ -39,9 +57,12 @@ static int run(int argc, char **argv) {
     }
     const sli_embedded *page = sli_embedded_find(sli_pages, argv[0]);
     if (page == NULL) {
-        return sli_command_unknown(argv[0]);
+        return say_unknown(argv[0]);
     }
     fputs(page->text, stdout);
+    if (strcmp(argv[0], "estimate") == 0) {
+        sli_estimate_describe_formats(stdout);
+    }
     return strcmp(argv[0], "scenario") == 0 ? describe_scenario() : 0;
 }
 

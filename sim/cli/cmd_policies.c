@@ -38,6 +38,19 @@ static void explain(const sl_policy *policy) {
     }
 }
 
+static int say_unknown(const sli_registry *registry, const char *name) {
+    enum { POLICIES_MAX = 256 };
+    const char *names[POLICIES_MAX];
+    size_t count = 0;
+    for (; count < registry->count && count < POLICIES_MAX; count++) {
+        names[count] = registry->policies[count]->name;
+    }
+    fprintf(stderr, "sluice policies: there is no policy '%s'", name);
+    sli_suggest(name, names, count);
+    fputs("\nsluice policies lists them; those of a shared object need --plugin FILE.so\n", stderr);
+    return sli_exit_code(SL_ERR_USAGE);
+}
+
 static int explain_named(const sli_registry *registry, const char *name) {
     bool is_found = false;
     for (size_t i = 0; i < registry->count; i++) {
@@ -46,11 +59,7 @@ static int explain_named(const sli_registry *registry, const char *name) {
             is_found = true;
         }
     }
-    if (!is_found) {
-        fprintf(stderr, "sluice policies: there is no policy '%s'; sluice policies lists them\n",
-                name);
-    }
-    return sli_exit_code(is_found ? SL_OK : SL_ERR_USAGE);
+    return is_found ? sli_exit_code(SL_OK) : say_unknown(registry, name);
 }
 
 static int run(int argc, char **argv) {

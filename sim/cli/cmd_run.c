@@ -8,39 +8,40 @@
 #include "run/execute.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { OPTION_SET, OPTION_OUT, OPTION_FORCE, OPTION_JSON, OPTION_COUNT };
 
-/* --out DIR is --set output.dir=DIR, so that the saved scenario says the same. */
-static size_t gather_sets(const sli_option *options, char *out_set, size_t out_set_size,
-                          const char *sets[SLI_OPTION_VALUES_MAX + 1]) {
+enum { OUT_SET_BYTES = 4096 + sizeof "output.dir=" }; /* no path of Linux is longer */
+
+/* --out DIR is --set output.dir=DIR, so that the saved scenario says the same. False after a
+ * message. */
+static bool gather_sets(const sli_option *options, char out_set[OUT_SET_BYTES],
+                        const char *sets[SLI_OPTION_VALUES_MAX + 1], size_t *set_count) {
     size_t count = 0;
     for (; count < options[OPTION_SET].count; count++) {
         sets[count] = options[OPTION_SET].values[count];
     }
     const char *out = sli_option_value(&options[OPTION_OUT]);
     if (out != NULL) {
-        snprintf(out_set, out_set_size, "output.dir=%s", out);
+        if (snprintf(out_set, OUT_SET_BYTES, "output.dir=%s", out) >= OUT_SET_BYTES) {
+            fputs("sluice run: --out is longer than a path can be\n", stderr);
+            return false;
+        }
         sets[count++] = out_set;
     }
-    return count;
-}
-
-static sl_err print_results(const sli_execution *execution, bool as_json) {
-    sl_err err = as_json ? sli_json_run_write(stdout, &execution->facts, &execution->metrics)
-                         : sli_text_write(stdout, &execution->facts, &execution->metrics);
-    return fflush(stdout) == 0 ? err : SL_ERR_IO;
+    *set_count = count;
+    return true;
 }
 
 static int finish(const sli_execution *execution, sl_err err, bool as_json, const sli_diag *diag) {
     if (!execution->has_results) {
         return sli_report_failure(err, diag);
     }
-    if (print_results(execution, as_json) != SL_OK) {
-        fputs("sluice run: the results could not be printed\n", stderr);
-        return sli_exit_code(SL_ERR_IO);
+    sl_err print_err = as_json ? sli_json_run_write(stdout, &execution->facts, &execution->metrics)
+                               : sli_text_write(stdout, &execution->facts, &execution->metrics);
+    if (print_err != SL_OK) {
+        return sli_exit_code(print_err);
     }
     if (err == SL_ERR_LIVENESS) {
         fprintf(stderr, "sluice run: %s\n", execution->result.text);
@@ -73,16 +74,17 @@ static int run(int argc, char **argv) {
         [OPTION_JSON] = {.name = "--json"},
     };
     int rest;
-    if (!sli_options_read("run", argc, argv, options, &rest)) {
+    if (!sli_options_read("run", argc, argv, options, &rest) ||
+        !sli_options_have_scenario("run", rest, argv) ||
+        !sli_options_are_settings("run", &options[OPTION_SET])) {
         return sli_exit_code(SL_ERR_USAGE);
     }
-    if (rest != 1) {
-        fputs("sluice run: one scenario file is needed\n", stderr);
-        return sli_exit_code(SL_ERR_USAGE);
-    }
-    char out_set[4096];
+    char out_set[OUT_SET_BYTES];
     const char *sets[SLI_OPTION_VALUES_MAX + 1];
-    size_t set_count = gather_sets(options, out_set, sizeof out_set, sets);
+    size_t set_count = 0;
+    if (!gather_sets(options, out_set, sets, &set_count)) {
+        return sli_exit_code(SL_ERR_USAGE);
+    }
     sli_diag diag = {0};
     sli_scenario_file file;
     sl_err err = sli_scenario_read(argv[0], sets, set_count, &diag, &file);

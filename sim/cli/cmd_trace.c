@@ -22,7 +22,7 @@ static int print_info(const char *path, int64_t block_tokens, bool as_json) {
         sli_diag_print(&diag, stderr);
         err = as_json ? sli_trace_info_print_json(&info, stdout)
                       : sli_trace_info_print(&info, stdout);
-        code = sli_exit_code(fflush(stdout) == 0 ? err : SL_ERR_IO);
+        code = sli_exit_code(err);
     }
     sli_diag_fini(&diag);
     return code;

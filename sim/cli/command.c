@@ -4,7 +4,9 @@
 #include <string.h>
 
 const sli_command *const sli_commands[] = {
-    &sli_cmd_run, &sli_cmd_check, &sli_cmd_trace, &sli_cmd_policies, &sli_cmd_help, NULL,
+    &sli_cmd_run,      &sli_cmd_check,    &sli_cmd_estimate,
+    &sli_cmd_models,   &sli_cmd_hardware, &sli_cmd_trace,
+    &sli_cmd_policies, &sli_cmd_help,     NULL,
 };
 
 const sli_command *sli_command_find(const char *name) {
@@ -16,6 +18,13 @@ const sli_command *sli_command_find(const char *name) {
     return NULL;
 }
 
+void sli_suggest(const char *word, const char *const *names, size_t count) {
+    const char *nearest = sli_nearest(word, names, count);
+    if (nearest != NULL) {
+        fprintf(stderr, "; did you mean '%s'?", nearest);
+    }
+}
+
 int sli_command_unknown(const char *name) {
     const char *names[sizeof sli_commands / sizeof sli_commands[0]];
     size_t count = 0;
@@ -23,11 +32,8 @@ int sli_command_unknown(const char *name) {
         names[count] = sli_commands[count]->name;
         count++;
     }
-    const char *nearest = sli_nearest(name, names, count);
     fprintf(stderr, "sluice: '%s' is not a verb", name);
-    if (nearest != NULL) {
-        fprintf(stderr, "; did you mean '%s'?", nearest);
-    }
+    sli_suggest(name, names, count);
     fputs("\nsluice help lists them\n", stderr);
     return sli_exit_code(SL_ERR_USAGE);
 }

@@ -15,12 +15,16 @@ typedef struct sli_command {
     const char *name;
     const char *summary; /* one sentence for `sluice help` */
     const char *usage;   /* what follows `sluice` */
-    /* Arguments without program and verb; returns the exit code. */
+    /* Arguments without program and verb; returns the exit code. main looks whether the standard
+     * output took all of it. */
     int (*run)(int argc, char **argv);
 } sli_command;
 
 extern const sli_command sli_cmd_run;
 extern const sli_command sli_cmd_check;
+extern const sli_command sli_cmd_estimate;
+extern const sli_command sli_cmd_models;
+extern const sli_command sli_cmd_hardware;
 extern const sli_command sli_cmd_trace;
 extern const sli_command sli_cmd_policies;
 extern const sli_command sli_cmd_help;
@@ -33,6 +37,9 @@ const sli_command *sli_command_find(const char *name);
 
 /* Says on stderr that a word is not a verb, with the nearest one; returns exit code 2. */
 int sli_command_unknown(const char *name);
+
+/* Prints "; did you mean 'NEAREST'?" on stderr when one of the names is near. */
+void sli_suggest(const char *word, const char *const *names, size_t count);
 
 /* Prints what was wrong and answers the exit code of a failure. */
 int sli_report_failure(sl_err err, const sli_diag *diag);

@@ -6,7 +6,10 @@
 #ifndef SLUICE_CLI_INTERRUPT_H
 #define SLUICE_CLI_INTERRUPT_H
 
-/* Listens for SIGINT and SIGTERM; the flag becomes non-zero at the first. */
+/*
+ * Listens for SIGINT and SIGTERM; the flag becomes non-zero at the first, which is also said where
+ * stderr is a terminal.
+ */
 const volatile int *sli_interrupt_listen(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The program: finds the verb and lets it run. */
+/* The program: finds the verb, lets it run, and sees to it that what it printed was read. */
 #include "cli/command.h"
 #include "sluice/sluice.h"
 
@@ -11,11 +11,7 @@ static bool is_one_of(const char *word, const char *a, const char *b) {
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-int main(int argc, char **argv) {
-    /* A file that hits a size limit is an error to report, not a reason to die. */
-    signal(SIGXFSZ, SIG_IGN);
-    /* GSL would abort the process; its inputs are checked before every call instead. */
-    gsl_set_error_handler_off();
+static int run_verb(int argc, char **argv) {
     if (argc < 2) {
         sli_cmd_help.run(0, NULL);
         return sli_exit_code(SL_ERR_USAGE);
@@ -35,4 +31,21 @@ int main(int argc, char **argv) {
         return sli_cmd_help.run(1, argv + 1);
     }
     return command->run(argc - 2, argv + 2);
+}
+
+/* Results that could not be printed are no success, whatever the verb says. */
+static int check_output(int code) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return code;
+    }
+    fputs("sluice: the standard output could not be written\n", stderr);
+    return sli_exit_code(SL_ERR_IO);
+}
+
+int main(int argc, char **argv) {
+    /* A file that hits a size limit is an error to report, not a reason to die. */
+    signal(SIGXFSZ, SIG_IGN);
+    /* GSL would abort the process; its inputs are checked before every call instead. */
+    gsl_set_error_handler_off();
+    return check_output(run_verb(argc, argv));
 }

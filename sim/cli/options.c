@@ -1,6 +1,6 @@
 #include "cli/options.h"
 
-#include "base/diag.h"
+#include "cli/command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,14 +14,13 @@ static void say_unknown(const char *verb, const char *name, size_t length,
              name);
     const char *names[OPTIONS_MAX];
     size_t count = 0;
-    for (; options[count].name != NULL && count < OPTIONS_MAX; count++) {
-        names[count] = options[count].name;
+    for (size_t i = 0; options[i].name != NULL && count < OPTIONS_MAX; i++) {
+        if (options[i].refusal == NULL) {
+            names[count++] = options[i].name;
+        }
     }
-    const char *nearest = sli_nearest(word, names, count);
     fprintf(stderr, "sluice %s: unknown option '%s'", verb, word);
-    if (nearest != NULL) {
-        fprintf(stderr, "; did you mean '%s'?", nearest);
-    }
+    sli_suggest(word, names, count);
     fprintf(stderr, "\nsluice help %s lists the options\n", verb);
 }
 
@@ -59,17 +58,21 @@ static bool read_option(const char *verb, int argc, char **argv, int *i, sli_opt
         say_unknown(verb, argument, length, options);
         return false;
     }
+    if (option->refusal != NULL) {
+        fprintf(stderr, "sluice %s: there is no %s: %s\n", verb, option->name, option->refusal);
+        return false;
+    }
     const char *value = equals != NULL ? equals + 1 : NULL;
     if (!option->has_value && value != NULL) {
         fprintf(stderr, "sluice %s: %s takes no value\n", verb, option->name);
         return false;
     }
-    if (option->has_value && value == NULL) {
-        if (*i + 1 >= argc) {
-            fprintf(stderr, "sluice %s: %s needs a value\n", verb, option->name);
-            return false;
-        }
+    if (option->has_value && value == NULL && *i + 1 < argc) {
         value = argv[++*i];
+    }
+    if (option->has_value && (value == NULL || value[0] == '\0')) {
+        fprintf(stderr, "sluice %s: %s needs a value\n", verb, option->name);
+        return false;
     }
     return add_value(verb, option, value);
 }
@@ -88,6 +91,30 @@ bool sli_options_read(const char *verb, int argc, char **argv, sli_option *optio
         } else {
             argv[(*rest)++] = argv[i];
         }
+    }
+    return true;
+}
+
+bool sli_options_are_settings(const char *verb, const sli_option *option) {
+    for (size_t i = 0; i < option->count; i++) {
+        const char *equals = strchr(option->values[i], '=');
+        if (equals == NULL || equals == option->values[i]) {
+            fprintf(stderr, "sluice %s: %s needs KEY=VALUE, as %s engine.max_seqs=64; found '%s'\n",
+                    verb, option->name, option->name, option->values[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sli_options_have_scenario(const char *verb, int rest, char *const *argv) {
+    if (rest != 1) {
+        fprintf(stderr, "sluice %s: one scenario file is needed\n", verb);
+        return false;
+    }
+    if (argv[0][0] == '\0') {
+        fprintf(stderr, "sluice %s: the name of the scenario file is empty\n", verb);
+        return false;
     }
     return true;
 }

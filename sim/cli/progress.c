@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 double sli_wall_s(void) {
     struct timespec now;

@@ -56,11 +56,12 @@ static void ended(void *self, sl_request *request) {
 /* ---- Arrival ---- */
 
 /* Cuts the output to the context limit if asked to; false when it can never be served. */
-static bool make_servable(const sli_cluster *cluster, sl_request *request) {
+static bool make_servable(sli_cluster *cluster, sl_request *request) {
     const sli_cluster_config *config = cluster->config;
     int64_t room_tokens = config->engine.max_model_tokens - request->desc.prompt_tokens;
     if (request->desc.output_tokens > room_tokens) {
         if (config->over_length == SLI_OVER_LENGTH_REJECT || room_tokens < 1) {
+            cluster->too_long_count++;
             return false;
         }
         request->desc.output_tokens = room_tokens;
@@ -121,6 +122,7 @@ static void arrive(void *self, uint64_t id, const sl_request_desc *desc) {
         return;
     }
     cluster->live_count++;
+    cluster->has_prefix_ids |= desc->content.id_count > 0;
     if (make_servable(cluster, request)) {
         enqueue(cluster, request);
     } else {

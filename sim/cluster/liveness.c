@@ -1,5 +1,6 @@
 #include "cluster/liveness.h"
 
+#include "base/units.h"
 #include "engine/audit.h"
 
 static const sl_request *first_waiting(const sli_cluster *cluster, const sli_core *core) {
@@ -22,26 +23,27 @@ void sli_report_deadlock(sli_cluster *cluster) {
     const sli_core *core = stuck_core(cluster);
     const sl_request *waiting = first_waiting(cluster, core);
     double now_s = (double)cluster->world->loop.now_ns / 1e9;
-    long long held_blocks = (long long)sli_pool_held_blocks(&core->pool);
+    sli_said held = sli_say_number((double)sli_pool_held_blocks(&core->pool));
+    sli_said pool = sli_say_number((double)core->pool.config.block_count);
     if (waiting == NULL) {
         sli_world_fail(cluster->world, SL_ERR_LIVENESS,
-                       "deadlock at %.9f s: replica %u holds %lld running requests (%lld of %lld "
+                       "deadlock at %.9f s: replica %u holds %lld running requests (%s of %s "
                        "blocks), and policy '%s' plans nothing for them",
-                       now_s, core->index, (long long)core->running, held_blocks,
-                       (long long)core->pool.config.block_count, core->policy->policy.name);
+                       now_s, core->index, (long long)core->running, held.text, pool.text,
+                       core->policy->policy.name);
         return;
     }
-    long long need_blocks = (long long)sli_pool_blocks_for(
-        &core->pool, sli_request_final_tokens(&waiting->desc));
+    int64_t final_tokens = sli_request_final_tokens(&waiting->desc);
+    sli_said need = sli_say_number((double)sli_pool_blocks_for(&core->pool, final_tokens));
     sli_world_fail(cluster->world, SL_ERR_LIVENESS,
                    "deadlock at %.9f s: %lld requests are left and nothing can happen; replica %u: "
-                   "%lld running hold %lld of %lld blocks, %lld wait, the first (request %u:%llu, "
-                   "%lld prompt tokens, up to %lld blocks) is not admitted by policy '%s'",
+                   "%lld running hold %s of %s blocks, %lld wait, the first (request %u:%llu, "
+                   "%lld prompt tokens, up to %s blocks) is not admitted by policy '%s'",
                    now_s, (long long)cluster->live_count, core->index, (long long)core->running,
-                   held_blocks, (long long)core->pool.config.block_count,
-                   (long long)sli_core_waiting(core), SL_REQUEST_SOURCE(waiting->id),
+                   held.text, pool.text, (long long)sli_core_waiting(core),
+                   SL_REQUEST_SOURCE(waiting->id),
                    (unsigned long long)SL_REQUEST_INDEX(waiting->id),
-                   (long long)waiting->desc.prompt_tokens, need_blocks, core->policy->policy.name);
+                   (long long)waiting->desc.prompt_tokens, need.text, core->policy->policy.name);
 }
 
 void sli_check_conservation(sli_cluster *cluster) {

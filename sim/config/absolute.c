@@ -1,6 +1,7 @@
 #include "config/absolute.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool ends_in(const char *text, const char *extension) {
@@ -32,6 +33,30 @@ static const char *plain_path(const char *path) {
     return path;
 }
 
+static bool is_directory(const char *path) {
+    struct stat status; /* of a link itself: what is above its target is not above the link */
+    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Takes `dir/..` out of an absolute path, in place, where it leads back to where it started. */
+static void drop_detours(char *path) {
+    char *up = path;
+    while ((up = strstr(up, "/..")) != NULL) {
+        char *rest = up + strlen("/..");
+        *up = '\0';
+        char *parent = strrchr(path, '/');
+        bool is_detour = (rest[0] == '/' || rest[0] == '\0') && parent != NULL &&
+                         is_directory(path);
+        *up = '/';
+        if (is_detour) {
+            memmove(parent, rest, strlen(rest) + 1);
+            up = parent;
+        } else {
+            up = rest;
+        }
+    }
+}
+
 sl_err sli_absolute_path(sli_arena *arena, sli_node *node) {
     if (node->kind != SLI_NODE_SCALAR || node->text[0] == '\0' || node->text[0] == '/') {
         return SL_OK;
@@ -44,11 +69,12 @@ sl_err sli_absolute_path(sli_arena *arena, sli_node *node) {
         return SL_ERR_NOMEM;
     }
     const char *separator = length > 0 && file[0] != '/' ? "/" : "";
-    const char *text = sli_arena_printf(arena, "%s%s%.*s/%s", directory, separator, length, file,
-                                        plain_path(node->text));
+    char *text = sli_arena_printf(arena, "%s%s%.*s/%s", directory, separator, length, file,
+                                  plain_path(node->text));
     if (text == NULL) {
         return SL_ERR_NOMEM;
     }
+    drop_detours(text);
     node->text = text;
     return SL_OK;
 }

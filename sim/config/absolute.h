@@ -12,7 +12,10 @@
 /* Whether a text is a path and not a name: it holds a slash or ends in .yaml or .so. */
 bool sli_is_path(const char *text);
 
-/* Makes the path in a scalar absolute, in the node; anything else is left alone. */
+/*
+ * Makes the path in a scalar absolute, in the node; anything else is left alone. `dir/..` is
+ * dropped where dir is a directory and no link, as it only lengthens messages.
+ */
 SL_NODISCARD sl_err sli_absolute_path(sli_arena *arena, sli_node *node);
 
 #endif

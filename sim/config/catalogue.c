@@ -1,6 +1,9 @@
 #include "config/catalogue.h"
 
 #include "config/absolute.h"
+#include "config/text.h"
+
+#include <ctype.h>
 #include <string.h>
 
 /* `dir/name.yaml` becomes `name`. */
@@ -12,13 +15,52 @@ static const char *stem_of(sli_arena *arena, const char *path) {
     return sli_arena_copy(arena, base, length);
 }
 
-/* `a, b, c`; NULL when memory is out. */
-static const char *list_names(sli_arena *arena, const sli_embedded *table) {
-    const char *list = "";
-    for (const sli_embedded *row = table; row->name != NULL && list != NULL; row++) {
-        list = sli_arena_printf(arena, "%s%s%s", list, row == table ? "" : ", ", row->name);
+/* A catalogue with more names than this is not listed in a message. */
+enum { LIST_MAX = 12 };
+
+/* How long two names are alike from the front, capitals or not. */
+static size_t shared_length(const char *a, const char *b) {
+    size_t length = 0;
+    while (a[length] != '\0' &&
+           tolower((unsigned char)a[length]) == tolower((unsigned char)b[length])) {
+        length++;
     }
-    return list;
+    return length;
+}
+
+/* Keeps the names that have the longest beginning with `name` in common; the count of them. */
+static size_t keep_alike(const char *name, const char **names, size_t count) {
+    enum { ALIKE_MIN_CHARS = 3 };
+    size_t longest = ALIKE_MIN_CHARS;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t length = shared_length(name, names[i]);
+        if (length > longest) {
+            longest = length;
+            kept = 0;
+        }
+        if (length == longest) {
+            names[kept++] = names[i];
+        }
+    }
+    return kept;
+}
+
+/*
+ * `known are a, b, c`; when that would be long, how many are and those that begin alike. NULL when
+ * memory is out. Reorders the names.
+ */
+static const char *describe_known(sli_arena *arena, const char *name, const char **names,
+                                  size_t count) {
+    size_t listed = count <= LIST_MAX ? count : keep_alike(name, names, count);
+    if (listed == 0 || listed > LIST_MAX) {
+        return sli_arena_printf(arena, "%zu are known", count);
+    }
+    const char *list = sli_join(arena, names, listed);
+    if (list == NULL || listed == count) {
+        return list != NULL ? sli_arena_printf(arena, "known are %s", list) : NULL;
+    }
+    return sli_arena_printf(arena, "%zu are known, among them %s", count, list);
 }
 
 static sl_err report_unknown(sli_arena *arena, const sli_embedded *table, const char *noun,
@@ -28,18 +70,21 @@ static sl_err report_unknown(sli_arena *arena, const sli_embedded *table, const 
         count++;
     }
     const char **names = sli_arena_array(arena, count, sizeof *names);
-    const char *list = list_names(arena, table);
-    if (names == NULL || list == NULL) {
+    if (names == NULL) {
         return SL_ERR_NOMEM;
     }
     for (size_t i = 0; i < count; i++) {
         names[i] = table[i].name;
     }
     const char *nearest = sli_nearest(name, names, count);
+    const char *known = describe_known(arena, name, names, count);
+    if (known == NULL) {
+        return SL_ERR_NOMEM;
+    }
     sli_diag_error(diag, site.mark, site.key,
-                   "unknown %s '%s'%s%s%s; known are %s, or a path that ends in .yaml", noun, name,
+                   "unknown %s '%s'%s%s%s; %s, or a path that ends in .yaml", noun, name,
                    nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
-                   nearest != NULL ? "'" : "", list);
+                   nearest != NULL ? "'" : "", known);
     return SL_ERR_CONFIG;
 }
 

@@ -110,6 +110,19 @@ static sl_err describe_named(help_page *page, const sli_field *field, const char
     return describe_types(page, field, key, types, count);
 }
 
+/* The map, then what may stand under each of its names. */
+static sl_err describe_map(help_page *page, const sli_field *field, const char *key) {
+    const char *entry = sli_arena_printf(&page->arena, "%s.NAME", key);
+    if (entry == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    print_key(page, key, "a mapping of names of your own", field->fallback, field->help);
+    sli_field item = *field;
+    item.fallback = NULL;
+    item.help = NULL;
+    return describe_named(page, &item, entry);
+}
+
 /* The keys below a field; `is_choice` when only one of them is given. */
 static sl_err describe_below(help_page *page, const sli_field *field, const char *key,
                              bool is_choice) {
@@ -126,6 +139,9 @@ static sl_err describe_field(help_page *page, const sli_field *field, const char
     const char *what = NULL;
     if (field->kind == SLI_FIELD_NAMED) {
         return describe_named(page, field, key);
+    }
+    if (field->kind == SLI_FIELD_MAP) {
+        return describe_map(page, field, key);
     }
     SL_TRY(sli_row_text(&page->arena, field->section, &names));
     switch (field->kind) {

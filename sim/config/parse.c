@@ -35,6 +35,12 @@ static sli_mark mark_of(const yaml_reader *reader, yaml_mark_t mark) {
 
 /* --- Bytes --------------------------------------------------------------------------------- */
 
+/* Whether a line ends at the byte: LF, CR LF and CR end lines in YAML, and so for libyaml. */
+static bool ends_line(const sli_yaml *yaml, size_t i) {
+    bool is_before_lf = i + 1 < yaml->length && yaml->text[i + 1] == '\n';
+    return yaml->text[i] == '\n' || (yaml->text[i] == '\r' && !is_before_lf);
+}
+
 /* Stops at the first byte that no text of ours may hold; tabs are most likely indentation. */
 static sl_err check_bytes(const sli_yaml *yaml, sli_diag *diag) {
     if (yaml->length > SLI_TEXT_MAX_BYTES) {
@@ -57,7 +63,7 @@ static sl_err check_bytes(const sli_yaml *yaml, sli_diag *diag) {
             sli_path_error(diag, yaml->path, mark, "expected spaces, found a tab");
             return SL_ERR_CONFIG;
         }
-        if (character == '\n') {
+        if (ends_line(yaml, i)) {
             line++;
             column = 1;
             continue;

@@ -37,15 +37,17 @@ static sl_err refuse_key(const schema_walk *walk, const sli_section *section, co
 
 /* A word that is none of the names, or something that is no word. */
 static sl_err refuse_word(const schema_walk *walk, const char *const *names, size_t count,
-                          const sli_node *node, const sli_path *path) {
+                          const char *advice, const sli_node *node, const sli_path *path) {
     const char *text = sli_join(walk->arena, names, count);
     if (text == NULL) {
         return SL_ERR_NOMEM;
     }
+    sli_phrase hint = {{0}};
+    if (node->kind == SLI_NODE_SCALAR) {
+        hint = sli_value_hint(node->text, names, count);
+    }
     sli_path_error(walk->diag, path, node->mark, "expected one of %s; found %s%s", text,
-                   sli_value_found(node).text,
-                   node->kind == SLI_NODE_SCALAR ? sli_value_hint(node->text, names, count).text
-                                                 : "");
+                   sli_value_found(node).text, hint.text[0] != '\0' ? hint.text : advice);
     return SL_OK;
 }
 
@@ -74,6 +76,29 @@ static sl_err add_default(const schema_walk *walk, const sli_section *section, s
     SL_TRY(parse_fallback(walk, fallback, sli_row_name(section, row), node));
     sli_node_append(map, *node);
     return SL_OK;
+}
+
+/*
+ * `model: NAME` and --set model.kv=...: the name becomes the value of its key, unless --set gave
+ * that too. False after a mistake: a scalar that is short for no key (NULL) has no keys beside it.
+ */
+static bool unfold(const schema_walk *walk, sli_node *node, const char *key, const sli_path *path) {
+    sli_node *bare = node->bare;
+    node->bare = NULL;
+    if (bare == NULL || bare->is_flawed) {
+        return true;
+    }
+    if (key == NULL) {
+        sli_path here = {.parent = path, .key = node->first->key};
+        sli_path_error(walk->diag, &here, node->first->key_mark, "'%s' is '%s', not a mapping",
+                       path->key, sli_excerpt_of(bare->text).text);
+        return false;
+    }
+    if (sli_node_find(node, key) == NULL) {
+        bare->key = key;
+        sli_node_append(node, bare);
+    }
+    return true;
 }
 
 /* --- Sections ------------------------------------------------------------------------------ */
@@ -137,6 +162,9 @@ static sl_err resolve_section(const schema_walk *walk, const sli_section *sectio
             return SL_ERR_NOMEM;
         }
     }
+    if (!unfold(walk, node, section->shorthand, path)) {
+        return SL_OK;
+    }
     if (node->kind != SLI_NODE_MAP) {
         const char *keys;
         SL_TRY(sli_row_text(walk->arena, section, &keys));
@@ -149,16 +177,40 @@ static sl_err resolve_section(const schema_walk *walk, const sli_section *sectio
 
 /* --- One of several keys ------------------------------------------------------------------- */
 
+/* `1000 tokens` where `fixed: 1000 tokens` was meant: the first key that would take it. */
+static const sl_param *find_taker(const sli_section *section, const sli_node *node) {
+    for (size_t i = 0; i < section->param_count; i++) {
+        if (sli_value_is_number(&section->params[i], node)) {
+            return &section->params[i];
+        }
+    }
+    return NULL;
+}
+
+/* A scalar that is none of the keys. */
+static sl_err refuse_choice(const schema_walk *walk, const sli_section *section,
+                            const sli_node *node, const sli_path *path) {
+    const sl_param *taker = find_taker(section, node);
+    if (taker != NULL) {
+        sli_excerpt value = sli_excerpt_of(node->text);
+        sli_path_error(walk->diag, path, node->mark,
+                       "expected a mapping, found '%s'; did you mean {%s: %s}?", value.text,
+                       taker->name, value.text);
+        return SL_OK;
+    }
+    const char *const *names;
+    size_t count;
+    SL_TRY(sli_row_names(walk->arena, section, NULL, &names, &count));
+    return refuse_word(walk, names, count, "", node, path);
+}
+
 /* `lognormal` becomes `lognormal: DEFAULT`; *row is row_count after a mistake. */
 static sl_err expand_key(const schema_walk *walk, const sli_section *section, sli_node *node,
                          const sli_path *path, size_t *row) {
     size_t found = sli_row_find(section, node->text);
     *row = sli_row_count(section);
     if (found == *row) {
-        const char *const *names;
-        size_t count;
-        SL_TRY(sli_row_names(walk->arena, section, NULL, &names, &count));
-        return refuse_word(walk, names, count, node, path);
+        return refuse_choice(walk, section, node, path);
     }
     const char *name = sli_row_name(section, found);
     const char *fallback = sli_row_fallback(section, found);
@@ -216,6 +268,12 @@ static sl_err resolve_one_of(const schema_walk *walk, const sli_field *field, sl
                              const sli_path *path, char *values) {
     const sli_section *section = field->section;
     size_t row = sli_row_count(section);
+    if (node->bare != NULL && sli_node_find(node, node->bare->text) != NULL) {
+        node->bare = NULL; /* chose what --set chose again */
+    }
+    if (!unfold(walk, node, NULL, path)) {
+        return SL_OK;
+    }
     if (node->kind == SLI_NODE_SCALAR) {
         SL_TRY(expand_key(walk, section, node, path, &row));
     } else if (node->kind == SLI_NODE_MAP) {
@@ -224,7 +282,7 @@ static sl_err resolve_one_of(const schema_walk *walk, const sli_field *field, sl
         const char *const *names;
         size_t count;
         SL_TRY(sli_row_names(walk->arena, section, NULL, &names, &count));
-        return refuse_word(walk, names, count, node, path);
+        return refuse_word(walk, names, count, "", node, path);
     }
     if (row == sli_row_count(section)) {
         return SL_OK;
@@ -277,7 +335,8 @@ static sl_err find_type(const schema_walk *walk, const sli_field *field, const s
     for (size_t i = 0; i < count; i++) {
         names[i] = types[i].name;
     }
-    return refuse_word(walk, names, count, name, path);
+    const char *advice = field->advise != NULL ? field->advise(walk->context) : "";
+    return refuse_word(walk, names, count, advice, name, path);
 }
 
 static sl_err resolve_named(const schema_walk *walk, const sli_field *field, sli_node *node,
@@ -290,6 +349,7 @@ static sl_err resolve_named(const schema_walk *walk, const sli_field *field, sli
         }
         here = path; /* where the user wrote the name */
     }
+    (void)unfold(walk, node, field->name_key, path); /* there is a key */
     if (node->kind != SLI_NODE_MAP) {
         sli_path_error(walk->diag, path, node->mark, "expected a name or {%s: ...}, found a list",
                        field->name_key);
@@ -314,6 +374,42 @@ static sl_err resolve_named(const schema_walk *walk, const sli_field *field, sli
     }
     memcpy(values + field->offset, &named, sizeof named);
     return resolve_keys(walk, section, field->name_key, node, path, named.values);
+}
+
+/* --- Maps of named types ------------------------------------------------------------------- */
+
+static sl_err resolve_map(const schema_walk *walk, const sli_field *field, sli_node *node,
+                          const sli_path *path, char *values) {
+    if (node->kind != SLI_NODE_MAP) {
+        sli_path_error(walk->diag, path, node->mark, "expected a mapping of names, found %s",
+                       sli_value_found(node).text);
+        return SL_OK;
+    }
+    int64_t count = (int64_t)node->count;
+    if (count < field->min_rows || count > field->max_rows) {
+        sli_path_error(walk->diag, path, node->mark,
+                       "must have between %lld and %lld names, found %lld",
+                       (long long)field->min_rows, (long long)field->max_rows, (long long)count);
+        return SL_OK;
+    }
+    sli_map_values map = {.count = node->count};
+    map.entries = sli_arena_array(walk->arena, node->count, sizeof *map.entries);
+    if (map.entries == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    memcpy(values + field->offset, &map, sizeof map);
+    sli_field item = *field; /* of an entry: the fallback is that of the whole map */
+    item.offset = offsetof(sli_named_entry, value);
+    item.fallback = NULL;
+    sli_named_entry *entry = map.entries;
+    for (sli_node *child = node->first; child != NULL; child = child->next, entry++) {
+        sli_path here = {.parent = path, .key = child->key};
+        entry->key = child->key;
+        if (child->kind != SLI_NODE_SCALAR || !child->is_flawed) {
+            SL_TRY(resolve_named(walk, &item, child, &here, (char *)entry));
+        }
+    }
+    return SL_OK;
 }
 
 /* --- Tables -------------------------------------------------------------------------------- */
@@ -454,6 +550,8 @@ static sl_err resolve_field(const schema_walk *walk, const sli_field *field, sli
         return resolve_one_of(walk, field, node, path, values);
     case SLI_FIELD_NAMED:
         return resolve_named(walk, field, node, path, values);
+    case SLI_FIELD_MAP:
+        return resolve_map(walk, field, node, path, values);
     case SLI_FIELD_TABLE:
         return resolve_table(walk, field, node, path, values);
     case SLI_FIELD_SOURCED:
@@ -468,6 +566,9 @@ static sl_err resolve_row(const schema_walk *walk, const sli_section *section, s
         return SL_OK;
     }
     if (sli_row_is_param(section, row)) {
+        if (!unfold(walk, node, NULL, path)) {
+            return SL_OK;
+        }
         return go_on(
             sli_value_read(walk->arena, &section->params[row], node, path, walk->diag, values));
     }

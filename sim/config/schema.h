@@ -35,6 +35,8 @@ typedef enum sli_field_kind {
                           over params, then fields. Its section's offsets are into the same struct
                           as the field's. The section's defaults are not applied to other keys. */
     SLI_FIELD_NAMED,   /* a mapping whose keys depend on a name; sli_named at offset */
+    SLI_FIELD_MAP,     /* a mapping whose keys the file chooses, each value as of a named field;
+                          sli_map_values at offset */
     SLI_FIELD_TABLE,   /* a list of rows, each a list with one value a parameter; sli_table */
     SLI_FIELD_SOURCED, /* {value, source, date[, assumed: on]} for the single parameter in
                           `section`; its value goes to that parameter's offset, sli_sourced to
@@ -54,13 +56,16 @@ struct sli_field {
     sli_field_kind kind;
     const char *help;
     size_t offset;
-    const sli_section *section; /* all kinds but named */
+    const sli_section *section; /* all kinds but named and map */
     const char *fallback; /* as YAML text (flow style); NULL = required. A section whose keys all
                              have defaults may say "{}". */
-    const char *name_key; /* named: the key of the name; a scalar in place of the mapping is it */
-    /* named: the types to choose from; called with the context given to sli_schema_resolve. */
+    const char
+        *name_key; /* named, map: the key of the name; a scalar in place of the mapping is it */
+    /* named, map: the types to choose from; called with the context given to sli_schema_resolve. */
     const sli_named_type *(*types)(const void *context, size_t *count);
-    int64_t min_rows; /* table */
+    /* named, map: what to say of a name that is near to none, as "; try this"; NULL = nothing. */
+    const char *(*advise)(const void *context);
+    int64_t min_rows; /* table, map */
     int64_t max_rows;
 };
 
@@ -69,6 +74,16 @@ typedef struct sli_named {
     void *values; /* struct of type->section, in the arena; NULL without a section */
     sli_mark mark;
 } sli_named;
+
+typedef struct sli_named_entry {
+    const char *key; /* as in the file */
+    sli_named value;
+} sli_named_entry;
+
+typedef struct sli_map_values {
+    sli_named_entry *entries; /* in the order of the file, in the arena */
+    size_t count;
+} sli_map_values;
 
 typedef struct sli_table {
     void *rows; /* count structs of section->struct_size, in the arena */

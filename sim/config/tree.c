@@ -300,6 +300,22 @@ static sl_err parse_value(sli_arena *arena, const key_list *keys, sli_diag *diag
     return SL_OK;
 }
 
+/* Makes a scalar a map without keys that remembers it; false without memory. */
+static bool open_scalar(sli_arena *arena, sli_node *node) {
+    sli_node *bare = sli_arena_alloc(arena, sizeof *bare);
+    if (bare == NULL) {
+        return false;
+    }
+    *bare = *node;
+    bare->next = NULL;
+    bare->key = NULL;
+    bare->key_mark = node->mark;
+    node->kind = SLI_NODE_MAP;
+    node->text = NULL;
+    node->bare = bare;
+    return true;
+}
+
 static sl_err set_value(sli_arena *arena, sli_node *root, const key_list *keys, sli_diag *diag) {
     sli_node *value;
     SL_TRY(parse_value(arena, keys, diag, &value));
@@ -310,13 +326,13 @@ static sl_err set_value(sli_arena *arena, sli_node *root, const key_list *keys, 
         if (child == NULL) {
             break;
         }
-        if (child->kind != SLI_NODE_MAP) {
-            bool is_list = child->kind == SLI_NODE_LIST;
+        if (child->kind == SLI_NODE_LIST) {
             sli_path_error(diag, &keys->path[keys->count - 1], set_mark,
-                           "'%s' is %s%s%s, not a mapping", keys->path[depth].key,
-                           is_list ? "a list" : "'",
-                           is_list ? "" : sli_excerpt_of(child->text).text, is_list ? "" : "'");
+                           "'%s' is a list, not a mapping", keys->path[depth].key);
             return SL_ERR_CONFIG;
+        }
+        if (child->kind == SLI_NODE_SCALAR && !open_scalar(arena, child)) {
+            return SL_ERR_NOMEM;
         }
         map = child;
     }

@@ -25,8 +25,10 @@ typedef struct sli_node {
     struct sli_node *first; /* children of a map or list */
     struct sli_node *last;
     size_t count;
-    const char *key;  /* in a map: NUL-terminated, else NULL */
-    const char *text; /* of a scalar, NUL-terminated */
+    const char *key;       /* in a map: NUL-terminated, else NULL */
+    const char *text;      /* of a scalar, NUL-terminated */
+    struct sli_node *bare; /* of a map: the scalar that stood in its place before --set gave it
+                              keys; the schema knows which key it is short for. NULL = none */
     sli_mark key_mark;
     sli_mark mark; /* of the value */
     sli_node_kind kind;
@@ -52,7 +54,8 @@ SL_NODISCARD sl_err sli_tree_read_text(sli_arena *arena, const char *name, const
 
 /*
  * Applies `a.b.c=YAML` on top of a tree, as if the file had said it. The value is YAML, so lists
- * and mappings work; a mapping replaces what was there. An empty key or value is an error.
+ * and mappings work; a mapping replaces what was there. A key below a scalar makes it a map with
+ * the scalar as `bare`. An empty key or value is an error.
  */
 SL_NODISCARD sl_err sli_tree_set(sli_arena *arena, sli_node *root, const char *assignment,
                                  sli_diag *diag);

@@ -164,6 +164,13 @@ static sl_err refuse_number(sli_arena *arena, const sl_param *param, const sli_n
     return SL_ERR_CONFIG;
 }
 
+static sl_err refuse_range(const sl_param *param, const sli_node *node, const sli_path *path,
+                           sli_diag *diag) {
+    sli_path_error(diag, path, node->mark, "must be %s, found '%s'", range_of(param).text,
+                   sli_excerpt_of(node->text).text);
+    return SL_ERR_CONFIG;
+}
+
 static sl_err refuse_status(sli_arena *arena, const sl_param *param, const sli_node *node,
                             const sli_path *path, sli_diag *diag, sli_unit_status status) {
     const dim_words *words = &dim_words_of[param->dim];
@@ -179,6 +186,9 @@ static sl_err refuse_status(sli_arena *arena, const sl_param *param, const sli_n
                        sli_excerpt_of(found).text);
         return SL_ERR_CONFIG;
     case SLI_UNIT_OVERFLOW:
+        if (is_bounded(param, param->min) && is_bounded(param, param->max)) {
+            return refuse_range(param, node, path, diag);
+        }
         sli_path_error(diag, path, node->mark, "expected a number that fits in 64 bits, found '%s'",
                        sli_excerpt_of(found).text);
         return SL_ERR_CONFIG;
@@ -227,12 +237,18 @@ static sl_err read_number(sli_arena *arena, const sl_param *param, const sli_nod
         return refuse_status(arena, param, node, path, diag, status);
     }
     if (real < param->min || real > param->max) {
-        sli_path_error(diag, path, node->mark, "must be %s, found '%s'", range_of(param).text,
-                       sli_excerpt_of(node->text).text);
-        return SL_ERR_CONFIG;
+        return refuse_range(param, node, path, diag);
     }
     store_number(param, whole, real, values);
     return SL_OK;
+}
+
+bool sli_value_is_number(const sl_param *param, const sli_node *node) {
+    int64_t whole;
+    double real;
+    bool is_numeric = param->type == SL_TYPE_INT || param->type == SL_TYPE_REAL;
+    return is_numeric && node->kind == SLI_NODE_SCALAR && !node->is_quoted &&
+           parse_number(param, node->text, &whole, &real) == SLI_UNIT_OK;
 }
 
 /* --- Words --------------------------------------------------------------------------------- */

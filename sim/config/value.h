@@ -18,6 +18,9 @@
 SL_NODISCARD sl_err sli_value_read(sli_arena *arena, const sl_param *param, sli_node *node,
                                    const sli_path *path, sli_diag *diag, char *values);
 
+/* Whether the node is a number as the parameter takes it, in its range or not. */
+bool sli_value_is_number(const sl_param *param, const sli_node *node);
+
 /* Type, unit and range for help pages, as `time (ns, us, ms, s, min, h), at least 0 ns`. */
 SL_NODISCARD sl_err sli_value_describe(sli_arena *arena, const sl_param *param, const char **text);
 

@@ -1,6 +1,7 @@
 #include "engine/attribution.h"
 
 #include "base/check.h"
+#include "base/minmax.h"
 
 /*
  * Up to here (3.3 days) seven roundings of a relative 2^-53 put the shares out by a quarter of a
@@ -28,7 +29,7 @@ static void settle(const double shares_ns[SL_CAUSE_COUNT], int64_t left_ns, sli_
 }
 
 void sli_own_split(const sl_step_cost *alone, int64_t step_ns, sli_own *own) {
-    int64_t own_ns = alone->total_ns < step_ns ? alone->total_ns : step_ns;
+    int64_t own_ns = sli_min_i64(alone->total_ns, step_ns);
     double sum_ns = 0.0;
     for (int i = 0; i < SL_CAUSE_COUNT; i++) {
         sum_ns += alone->cause_ns[i];

@@ -11,8 +11,6 @@
 
 #include "sluice/cost.h"
 
-#include <stdbool.h>
-
 /* Own time by cause. */
 typedef struct sli_own {
     int64_t cause_ns[SL_CAUSE_COUNT];

@@ -2,7 +2,8 @@
  * A scheduler core: one queue, the running requests, their KV pool and the policy that plans.
  *
  * Floor engine. A running request is in lockstep (engine/lockstep.h) or loose: computing its
- * prompt, or left out of a step. A regular step touches the loose ones only. The planning
+ * prompt, left out of a step, or using up a reservation that will not last. A regular step touches
+ * the loose ones only. The planning
  * conversation (plan.c) changes a core; the step (step.c) reads its plan, takes time, and advances
  * it. Knows nothing of routing or of other replicas.
  */
@@ -40,6 +41,7 @@ typedef struct sli_plan_state {
     int64_t planned_tokens;
     int64_t prefill_tokens; /* those of chunks; known when the step begins */
     int64_t planned_requests;
+    int64_t decoding;       /* running requests with nothing but their last token pending before */
     int64_t lockstep_taken; /* members of the lockstep among them */
     bool lockstep_bulk;     /* they were taken all at once, else their planned_tokens say which */
     int64_t admitted;

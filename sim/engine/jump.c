@@ -1,22 +1,18 @@
 #include "engine/jump.h"
 
-#include "base/check.h"
+#include "base/minmax.h"
 #include "engine/step.h"
 #include "kernel/time.h"
-
-static int64_t min_of(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 /* Steps that can follow the first one before a member finishes or the promise ends. */
 static int64_t steps_allowed(const sli_jump *jump, const sli_core *core) {
     if (!core->state.only_decodes) {
         return 1;
     }
-    int64_t steps = min_of(jump->limit, core->promise.steps_left < SLI_JUMP_STEPS_MAX
-                                            ? core->promise.steps_left + 1
-                                            : SLI_JUMP_STEPS_MAX);
-    return min_of(steps, sli_lockstep_steps_to_finish(&core->lockstep));
+    int64_t steps = sli_min_i64(jump->limit, core->promise.steps_left < SLI_JUMP_STEPS_MAX
+                                                 ? core->promise.steps_left + 1
+                                                 : SLI_JUMP_STEPS_MAX);
+    return sli_min_i64(steps, sli_lockstep_steps_to_finish(&core->lockstep));
 }
 
 /* The first step's blocks are taken already; the others must find theirs free. */

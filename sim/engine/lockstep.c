@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/grow.h"
+#include "base/minmax.h"
 
 #include <stdlib.h>
 
@@ -64,9 +65,18 @@ static int64_t *phase_of(const sli_lockstep *lockstep, int64_t step, int64_t com
     return &lockstep->block_phases[phase < 0 ? phase + lockstep->block_tokens : phase];
 }
 
-/* Blocks reserved at admission last to the end: such a member never asks. */
-static bool grows(const sl_request *request) {
-    return request->context.reserved_blocks == 0;
+static int64_t reserved_tokens(const sli_lockstep *lockstep, const sl_request *request) {
+    return request->context.reserved_blocks * lockstep->block_tokens;
+}
+
+/* A member whose blocks, reserved at its admission, last to the end never asks for one. */
+static bool grows(const sli_lockstep *lockstep, const sl_request *request) {
+    return reserved_tokens(lockstep, request) < sli_request_final_tokens(&request->desc);
+}
+
+bool sli_lockstep_takes(const sli_lockstep *lockstep, const sl_request *request) {
+    return !grows(lockstep, request) ||
+           reserved_tokens(lockstep, request) <= request->computed_tokens;
 }
 
 static int64_t finish_step(const sli_lockstep *lockstep, const sl_request *request) {
@@ -76,12 +86,13 @@ static int64_t finish_step(const sli_lockstep *lockstep, const sl_request *reque
 sl_err sli_lockstep_join(sli_lockstep *lockstep, sl_request *request) {
     SL_ASSERT(!request->is_in_lockstep);
     SL_ASSERT(request->known_tokens - request->computed_tokens == 1);
+    SL_ASSERT(sli_lockstep_takes(lockstep, request));
     request->joined_step = lockstep->step;
     request->joined_own = lockstep->own;
     SL_TRY(sli_heap_add(&lockstep->finish, finish_step(lockstep, request), request));
     SL_TRY(sli_heap_add(&lockstep->longest, lockstep->step - request->computed_tokens, request));
     SL_TRY(join_cohort(lockstep, request->previous_token_ns));
-    if (grows(request)) {
+    if (grows(lockstep, request)) {
         ++*phase_of(lockstep, lockstep->step, request->computed_tokens);
     }
     lockstep->count++;
@@ -93,9 +104,7 @@ sl_err sli_lockstep_join(sli_lockstep *lockstep, sl_request *request) {
 static void bring_up_to_date(sl_request *request, int64_t steps, int64_t token_ns) {
     request->computed_tokens += steps;
     request->known_tokens += steps;
-    request->furthest_tokens = request->computed_tokens > request->furthest_tokens
-                                   ? request->computed_tokens
-                                   : request->furthest_tokens;
+    request->furthest_tokens = sli_max_i64(request->furthest_tokens, request->computed_tokens);
     request->previous_token_ns = token_ns;
     request->record.generated_tokens += steps;
     request->record.computed_tokens += steps;
@@ -107,7 +116,7 @@ void sli_lockstep_leave(sli_lockstep *lockstep, sl_request *request, sli_pool *p
     int64_t token_ns = last_token_ns(lockstep, request);
     int64_t steps = lockstep->step - request->joined_step;
     leave_cohort(lockstep, token_ns);
-    if (grows(request)) {
+    if (grows(lockstep, request)) {
         --*phase_of(lockstep, request->joined_step, request->computed_tokens);
     }
     bring_up_to_date(request, steps, token_ns);
@@ -123,7 +132,8 @@ void sli_lockstep_leave(sli_lockstep *lockstep, sl_request *request, sli_pool *p
 }
 
 bool sli_lockstep_needs_block(const sli_lockstep *lockstep, const sl_request *request) {
-    return grows(request) && sli_lockstep_computed(lockstep, request) % lockstep->block_tokens == 0;
+    return grows(lockstep, request) &&
+           sli_lockstep_computed(lockstep, request) % lockstep->block_tokens == 0;
 }
 
 int64_t sli_lockstep_need(const sli_lockstep *lockstep, int64_t ahead) {

@@ -41,6 +41,10 @@ typedef struct sli_lockstep {
 SL_NODISCARD sl_err sli_lockstep_init(sli_lockstep *lockstep, int64_t block_tokens);
 void sli_lockstep_fini(sli_lockstep *lockstep);
 
+/* Whether a request may join. One that still fills blocks reserved at its admission must not if
+ * they will not do to the end: until it asks for the next block nobody can count on it. O(1). */
+bool sli_lockstep_takes(const sli_lockstep *lockstep, const sl_request *request);
+
 /* A request that has just emitted a token and computes the next alone. O(log members). */
 SL_NODISCARD sl_err sli_lockstep_join(sli_lockstep *lockstep, sl_request *request);
 

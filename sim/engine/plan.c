@@ -1,25 +1,28 @@
 #include "engine/plan.h"
 
 #include "base/check.h"
+#include "base/minmax.h"
 #include "kernel/time.h"
+
+#include <stdio.h>
 
 static sli_core *core_of(sl_plan *plan) {
     return (sli_core *)plan;
 }
 
-static int64_t min_of(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* ---- Faults ---- */
 
+/* `request` may be NULL: a rule about none. */
 static sl_answer break_rule(sli_core *core, const sl_request *request, const char *rule) {
     const sli_world *world = core->world;
-    sli_world_fail(core->world, SL_ERR_POLICY,
-                   "policy '%s' on replica %u at %.9f s broke a rule: %s (request %u:%llu)",
-                   core->policy->policy.name, core->index, (double)world->loop.now_ns / 1e9, rule,
-                   SL_REQUEST_SOURCE(request->id),
-                   (unsigned long long)SL_REQUEST_INDEX(request->id));
+    char whose[48] = "";
+    if (request != NULL) {
+        snprintf(whose, sizeof whose, " (request %u:%llu)", SL_REQUEST_SOURCE(request->id),
+                 (unsigned long long)SL_REQUEST_INDEX(request->id));
+    }
+    sli_world_fail(
+        core->world, SL_ERR_POLICY, "policy '%s' on replica %u at %.9f s broke a rule: %s%s",
+        core->policy->policy.name, core->index, (double)world->loop.now_ns / 1e9, rule, whose);
     return (sl_answer){.code = SL_ANSWER_NOT_ELIGIBLE};
 }
 
@@ -104,7 +107,7 @@ static int64_t want_tokens(const sl_request *request, offer each) {
     if (each.only_decoding && !sli_request_is_decoding(request)) {
         return 0;
     }
-    return min_of(sli_request_pending(request), each.cap_tokens);
+    return sli_min_i64(sli_request_pending(request), each.cap_tokens);
 }
 
 /* The last in order that wants anything: the only one that may be cut. */
@@ -201,7 +204,7 @@ static int64_t pending_tokens(const sl_request *request) {
 
 static sl_answer take(sl_plan *plan, sl_request *request, int64_t tokens) {
     sli_core *core = core_of(plan);
-    if (request->state != SLI_REQUEST_RUNNING) {
+    if (request == NULL || request->state != SLI_REQUEST_RUNNING) {
         return break_rule(core, request, "only a running request can be taken");
     }
     if (is_taken(core, request)) {
@@ -210,7 +213,7 @@ static sl_answer take(sl_plan *plan, sl_request *request, int64_t tokens) {
     if (tokens < 1) {
         return break_rule(core, request, "less than one token was taken");
     }
-    tokens = min_of(min_of(tokens, pending_tokens(request)), core->state.budget_left);
+    tokens = sli_min_i64(sli_min_i64(tokens, pending_tokens(request)), core->state.budget_left);
     if (tokens == 0) {
         return (sl_answer){.code = SL_ANSWER_BUDGET};
     }
@@ -231,7 +234,7 @@ static sl_answer take(sl_plan *plan, sl_request *request, int64_t tokens) {
 /* Tokens that an admission may compute in this step; 0 = the budget is too small. */
 static int64_t admissible_tokens(const sli_core *core, const sl_admission *admission,
                                  int64_t pending_tokens) {
-    int64_t tokens = admission->tokens > 0 ? min_of(pending_tokens, admission->tokens)
+    int64_t tokens = admission->tokens > 0 ? sli_min_i64(pending_tokens, admission->tokens)
                                            : pending_tokens;
     if (tokens <= core->state.budget_left) {
         return tokens;
@@ -256,11 +259,37 @@ static void note_admission(sli_core *core, sl_request *request, int64_t hit_toke
     sli_request_report(request, core->world, SL_ADMIT, core->index, hit_tokens);
 }
 
+static bool is_visible(const sli_core *core, const sl_request *request) {
+    return request != NULL && (request->home == &core->queue || request->home == core->shared);
+}
+
+static bool is_admission(const sl_admission *admission) {
+    return admission != NULL && admission->tokens >= 0 && admission->reserve_tokens >= 0 &&
+           admission->keep_free_blocks >= 0;
+}
+
+/* More than the pool has is never granted, and the same whatever it is. */
+static sli_acquisition acquisition_of(const sli_core *core, const sl_request *request,
+                                      const sl_admission *admission, sli_hit hit, int64_t tokens) {
+    const sli_pool_config *pool = &core->pool.config;
+    int64_t too_many_blocks = pool->block_count + 1;
+    return (sli_acquisition){
+        .hit = hit,
+        .tokens = hit.blocks * pool->block_tokens + tokens,
+        .reserve_tokens = sli_min_i64(admission->reserve_tokens,
+                                      too_many_blocks * pool->block_tokens),
+        .fit_tokens = admission->whole_prompt_fits ? request->known_tokens : 0,
+        .keep_free_blocks = sli_min_i64(admission->keep_free_blocks, too_many_blocks),
+    };
+}
+
 static sl_answer admit(sl_plan *plan, sl_request *request, const sl_admission *admission) {
     sli_core *core = core_of(plan);
-    bool is_visible = request->home == &core->queue || request->home == core->shared;
-    if (request->state != SLI_REQUEST_WAITING || !is_visible) {
+    if (!is_visible(core, request) || request->state != SLI_REQUEST_WAITING) {
         return break_rule(core, request, "only a waiting request can be admitted");
+    }
+    if (!is_admission(admission)) {
+        return break_rule(core, request, "an admission asked for less than nothing");
     }
     if (core->running >= core->config->max_seqs) {
         return (sl_answer){.code = SL_ANSWER_SEATS};
@@ -271,13 +300,7 @@ static sl_answer admit(sl_plan *plan, sl_request *request, const sl_admission *a
     if (tokens == 0) {
         return (sl_answer){.code = SL_ANSWER_BUDGET};
     }
-    sli_acquisition acquisition = {
-        .hit = hit,
-        .tokens = hit_tokens + tokens,
-        .reserve_tokens = admission->reserve_tokens,
-        .fit_tokens = admission->whole_prompt_fits ? request->known_tokens : 0,
-        .keep_free_blocks = admission->keep_free_blocks,
-    };
+    const sli_acquisition acquisition = acquisition_of(core, request, admission, hit, tokens);
     int64_t missing_blocks = sli_context_acquire(&request->context, &core->pool, &request->content,
                                                  &acquisition);
     if (missing_blocks > 0) {
@@ -287,6 +310,7 @@ static sl_answer admit(sl_plan *plan, sl_request *request, const sl_admission *a
     sli_core_seat(core, request);
     core->state.admitted++;
     request->computed_tokens = hit_tokens;
+    core->state.decoding += sli_request_is_decoding(request);
     reserve_loose(core, request, tokens);
     note_admission(core, request, hit_tokens);
     return granted(tokens);
@@ -311,17 +335,18 @@ static void refund(sli_core *core, sl_request *request) {
 
 static sl_answer preempt(sl_plan *plan, sl_request *request, sl_preempt_mode mode) {
     sli_core *core = core_of(plan);
-    SL_ASSERT(mode == SL_PREEMPT_RECOMPUTE);
     if (request == NULL || request->state != SLI_REQUEST_RUNNING) {
-        static const sl_request nobody = {0};
-        return break_rule(core, request != NULL ? request : &nobody,
-                          "only a running request can be preempted");
+        return break_rule(core, request, "only a running request can be preempted");
+    }
+    if (mode != SL_PREEMPT_RECOMPUTE) {
+        return break_rule(core, request, "a request was preempted in a way that does not exist");
     }
     if (is_taken(core, request) && core->state.admitted > 0) {
         return break_rule(core, request,
                           "after an admission, a request with tokens in the plan was preempted");
     }
     refund(core, request);
+    core->state.decoding -= sli_request_is_decoding(request);
     sli_request_report(request, core->world, SL_PREEMPT, core->index, request->computed_tokens);
     sli_core_unseat(core, request, true);
     request->computed_tokens = 0;
@@ -338,19 +363,30 @@ static sl_answer preempt(sl_plan *plan, sl_request *request, sl_preempt_mode mod
 
 static void limit_tokens(sl_plan *plan, int64_t tokens) {
     sli_core *core = core_of(plan);
-    if (core->state.planned_tokens == 0) {
-        core->state.budget_left = min_of(core->state.budget_left, tokens > 0 ? tokens : 0);
+    if (core->state.planned_requests > 0 || tokens < 0) {
+        break_rule(core, NULL, "a budget below 0, or limited after something was taken");
+        return;
     }
+    core->state.budget_left = sli_min_i64(core->state.budget_left, tokens);
 }
 
 static void repeat(sl_plan *plan, int64_t steps, uint32_t disturbances) {
     sli_core *core = core_of(plan);
+    if (steps < 0 || (disturbances & ~(uint32_t)SL_ON_ARRIVAL) != 0) {
+        break_rule(core, NULL, "a promise of less than 0 steps, or of a disturbance not known");
+        return;
+    }
     core->state.repeat_steps = steps;
     core->state.repeat_disturbances = disturbances;
 }
 
 static void wake(sl_plan *plan, int64_t at_ns) {
-    core_of(plan)->state.wake_ns = at_ns;
+    sli_core *core = core_of(plan);
+    if (at_ns <= core->world->loop.now_ns) {
+        break_rule(core, NULL, "a wake-up call for a time that is not ahead");
+        return;
+    }
+    core->state.wake_ns = at_ns;
 }
 
 const sl_plan_ops sli_plan_ops = {
@@ -379,8 +415,13 @@ static void begin(sli_core *core) {
     bool has_budget = (core->policy->policy.capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
     core->state = (sli_plan_state){
         .budget_left = has_budget ? core->config->max_batched_tokens : INT64_MAX,
+        .decoding = core->lockstep.count,
         .wake_ns = SLI_NEVER,
     };
+    for (const sl_request *request = core->first_loose; request != NULL;
+         request = request->next_loose) {
+        core->state.decoding += sli_request_is_decoding(request);
+    }
 }
 
 /* Members that a walk left out fall out of step; the others are taken, as a whole from now on. */

@@ -1,15 +1,12 @@
 #include "engine/step.h"
 
 #include "base/grow.h"
-
-static int64_t max_of(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
+#include "base/minmax.h"
 
 static void add_decode(sl_batch_shape *shape, int64_t past_tokens) {
     shape->decodes++;
     shape->decode_kv_tokens += past_tokens + 1;
-    shape->decode_kv_max = max_of(shape->decode_kv_max, past_tokens + 1);
+    shape->decode_kv_max = sli_max_i64(shape->decode_kv_max, past_tokens + 1);
 }
 
 static void add_prefill(sl_batch_shape *shape, int64_t chunk_tokens, int64_t past_tokens) {
@@ -19,7 +16,7 @@ static void add_prefill(sl_batch_shape *shape, int64_t chunk_tokens, int64_t pas
     shape->prefills++;
     shape->prefill_tokens += chunk_tokens;
     shape->prefill_kv_tokens += kv_tokens;
-    shape->prefill_kv_max = max_of(shape->prefill_kv_max, kv_tokens);
+    shape->prefill_kv_max = sli_max_i64(shape->prefill_kv_max, kv_tokens);
     shape->prefill_pairs += chunk_tokens * past_tokens + chunk_tokens * (chunk_tokens + 1) / 2;
     shape->prefill_tile_pairs_x2 += padded_rows * (2 * past_tokens + chunk_tokens + tile_rows);
 }
@@ -30,7 +27,7 @@ static void add_lockstep(sl_batch_shape *shape, const sli_lockstep *lockstep) {
     shape->emitting += lockstep->count;
     shape->decodes += lockstep->count;
     shape->decode_kv_tokens += lockstep->computed_sum + lockstep->count;
-    shape->decode_kv_max = max_of(shape->decode_kv_max, sli_lockstep_longest(lockstep) + 1);
+    shape->decode_kv_max = sli_max_i64(shape->decode_kv_max, sli_lockstep_longest(lockstep) + 1);
 }
 
 static bool is_decode_row(const sl_request *request) {
@@ -121,16 +118,14 @@ static bool compute_planned(sl_request *request) {
     int64_t to_tokens = from_tokens + request->planned_tokens;
     int64_t repeated_tokens = request->furthest_tokens - from_tokens;
     if (repeated_tokens > 0) {
-        request->record.recomputed_tokens += repeated_tokens < request->planned_tokens
-                                                 ? repeated_tokens
-                                                 : request->planned_tokens;
+        request->record.recomputed_tokens += sli_min_i64(repeated_tokens, request->planned_tokens);
     }
     request->record.computed_tokens += request->planned_tokens;
     sli_own_add(&request->own, &request->step_own);
     request->computed_tokens = to_tokens;
     request->planned_tokens = 0;
     bool is_further = to_tokens > request->furthest_tokens;
-    request->furthest_tokens = max_of(request->furthest_tokens, to_tokens);
+    request->furthest_tokens = sli_max_i64(request->furthest_tokens, to_tokens);
     return is_further;
 }
 
@@ -209,7 +204,7 @@ static void find_cancelled_members(sli_core *core, size_t *ripe_count) {
     }
 }
 
-/* What a ripe request does: emits, ends, or goes on in lockstep. It may be gone afterwards. */
+/* What a ripe request does: emits, ends, or goes on, in lockstep if it can. It may be gone then. */
 static void pick(sli_core *core, sl_request *request, const sli_listener *listener) {
     if (request->computed_tokens == request->known_tokens) {
         emit_token(core, request);
@@ -219,7 +214,8 @@ static void pick(sli_core *core, sl_request *request, const sli_listener *listen
         leave(core, request, SL_FINISHED, listener);
     } else if (request->is_cancelled) {
         leave(core, request, SL_ABORTED, listener);
-    } else if (sli_core_join_lockstep(core, request) != SL_OK) {
+    } else if (sli_lockstep_takes(&core->lockstep, request) &&
+               sli_core_join_lockstep(core, request) != SL_OK) {
         sli_world_fail(core->world, SL_ERR_NOMEM, "out of memory at the end of a step");
     }
 }

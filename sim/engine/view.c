@@ -1,4 +1,5 @@
 /* What a policy may see of a core. Nothing here changes anything. */
+#include "base/minmax.h"
 #include "engine/plan.h"
 
 static const sli_core *core_of(const sl_plan *plan) {
@@ -7,15 +8,10 @@ static const sli_core *core_of(const sl_plan *plan) {
 
 void sli_plan_view(const sl_plan *plan, sl_plan_view *view) {
     const sli_core *core = core_of(plan);
-    int64_t decoding = core->lockstep.count;
-    for (const sl_request *request = core->first_loose; request != NULL;
-         request = request->next_loose) {
-        decoding += sli_request_is_decoding(request);
-    }
     *view = (sl_plan_view){
         .now_ns = core->world->loop.now_ns,
         .running = core->running,
-        .prefilling = core->running - decoding,
+        .prefilling = core->running - core->state.decoding,
         .waiting = sli_core_waiting(core),
         .seats_left = core->config->max_seqs - core->running,
         .budget_left = core->state.budget_left,
@@ -42,12 +38,15 @@ static void view_member(const sli_core *core, const sl_request *request, sl_requ
     view->planned_tokens = is_taken;
     view->pending_tokens = !is_taken;
     int64_t blocks = sli_pool_blocks_for(&core->pool, view->computed_tokens + is_taken);
-    view->held_blocks = blocks > request->context.block_count ? blocks
-                                                              : request->context.block_count;
+    view->held_blocks = sli_max_i64(blocks, request->context.block_count);
 }
 
 void sli_plan_request(const sl_plan *plan, const sl_request *request, sl_request_view *view) {
     const sli_core *core = core_of(plan);
+    if (request == NULL) {
+        *view = (sl_request_view){0};
+        return;
+    }
     int64_t room_tokens = core->config->max_model_tokens - request->desc.prompt_tokens;
     bool has_limit = request->desc.max_tokens > 0 && request->desc.max_tokens < room_tokens;
     *view = (sl_request_view){
@@ -72,6 +71,9 @@ sli_hit sli_core_hit(const sli_core *core, const sl_request *waiting) {
 
 int64_t sli_plan_cached_tokens(const sl_plan *plan, const sl_request *waiting) {
     const sli_core *core = core_of(plan);
+    if (waiting == NULL) {
+        return 0;
+    }
     return sli_core_hit(core, waiting).blocks * core->pool.config.block_tokens;
 }
 
@@ -81,7 +83,7 @@ sl_request *sli_plan_first_running(const sl_plan *plan) {
 
 sl_request *sli_plan_next_running(const sl_plan *plan, const sl_request *request) {
     (void)plan;
-    return request->next;
+    return request != NULL ? request->next : NULL;
 }
 
 sl_request *sli_plan_last_running(const sl_plan *plan) {
@@ -97,6 +99,9 @@ sl_request *sli_plan_first_waiting(const sl_plan *plan) {
 
 sl_request *sli_plan_next_waiting(const sl_plan *plan, const sl_request *request) {
     const sli_core *core = core_of(plan);
+    if (request == NULL) {
+        return NULL;
+    }
     sl_request *next = sli_queue_next(request->home, request);
     bool goes_on = next == NULL && request->home == &core->queue;
     return goes_on ? sli_queue_first(core->shared) : next;

@@ -1,6 +1,7 @@
 #include "kernel/hist.h"
 
 #include "base/check.h"
+#include "base/minmax.h"
 
 #include <stdlib.h>
 
@@ -57,8 +58,8 @@ sl_err sli_hist_add(sli_hist *hist, int64_t value, uint64_t count) {
     hist->counts[bucket_of(value)] += count;
     hist->count += count;
     hist->sum += (__extension__(unsigned __int128) value) * count;
-    hist->min = value < hist->min ? value : hist->min;
-    hist->max = value > hist->max ? value : hist->max;
+    hist->min = sli_min_i64(hist->min, value);
+    hist->max = sli_max_i64(hist->max, value);
     return SL_OK;
 }
 

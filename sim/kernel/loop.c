@@ -14,12 +14,19 @@ void sli_loop_fini(sli_loop *loop) {
     *loop = (sli_loop){0};
 }
 
+static bool is_interrupted(const sli_loop *loop) {
+    return loop->interrupt != NULL && *loop->interrupt != 0;
+}
+
 sli_loop_end sli_loop_run(sli_loop *loop, int64_t horizon_ns) {
     loop->is_stopping = false;
-    while (!loop->is_stopping && (loop->interrupt == NULL || *loop->interrupt == 0)) {
+    while (!loop->is_stopping) {
         const sli_event *next = sli_evq_peek(loop->events);
         if (next == NULL) {
             return SLI_LOOP_DRAINED;
+        }
+        if (is_interrupted(loop) && next->at_ns > loop->now_ns) {
+            return SLI_LOOP_STOPPED;
         }
         if (next->at_ns > horizon_ns) {
             return SLI_LOOP_HORIZON;

@@ -21,7 +21,7 @@ typedef struct sli_loop {
     bool is_stopping;
     sli_event_class class; /* of the event that is being fired */
     uint32_t key;
-    const volatile int *interrupt; /* looked at before every event; NULL = never interrupted */
+    const volatile int *interrupt; /* stops between two instants, never within one; NULL = never */
 } sli_loop;
 
 SL_NODISCARD sl_err sli_loop_init(sli_loop *loop);

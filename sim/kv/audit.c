@@ -1,12 +1,8 @@
 #include "kv/audit.h"
 
-static int64_t run_blocks(const sli_run *run) {
-    return run->end_block - run->start_block;
-}
+#include "base/map.h"
 
-static int64_t span_blocks(const sli_span *span) {
-    return span->kind == SLI_SPAN_COPY ? run_blocks(span->run) : span->blocks;
-}
+#include <stdlib.h>
 
 static const char *audit_queue(const sli_pool *pool) {
     int64_t free_blocks = 0;
@@ -16,14 +12,14 @@ static const char *audit_queue(const sli_pool *pool) {
         if (span->before->after != span || span->after->before != span) {
             return "the queue is not linked both ways";
         }
-        if (span->reference_count != 0 || span_blocks(span) <= 0) {
+        if (span->reference_count != 0 || sli_span_blocks(span) <= 0) {
             return "a held or empty span lies in the queue";
         }
         if (span->kind == SLI_SPAN_PARKED && sli_pool_parked(pool, span->parker) != span) {
             return "a parked span is not known to its parker";
         }
-        free_blocks += span_blocks(span);
-        cached_blocks += span->kind == SLI_SPAN_BLANK ? 0 : span_blocks(span);
+        free_blocks += sli_span_blocks(span);
+        cached_blocks += span->kind == SLI_SPAN_BLANK ? 0 : sli_span_blocks(span);
         if (free_blocks > pool->config.block_count) {
             return "more blocks are free than there are";
         }
@@ -34,20 +30,30 @@ static const char *audit_queue(const sli_pool *pool) {
     return cached_blocks == pool->cached_blocks ? NULL : "the count of cached blocks is wrong";
 }
 
-/* Walks all runs. */
-static int64_t count_children(const sli_prefix *prefix, const sli_run *parent) {
-    int64_t count = 0;
+/* ---- The runs ---- */
+
+/* All runs of an index, for as long as nothing changes. */
+typedef struct run_list {
+    const sli_run **runs;
+    size_t count;
+} run_list;
+
+/* Walks the buckets, once. `runs` has room for prefix->run_count. */
+static const char *list_runs(const sli_prefix *prefix, run_list *list) {
     for (size_t i = 0; i < prefix->bucket_count; i++) {
         for (const sli_run *run = prefix->buckets[i]; run != NULL; run = run->next_in_bucket) {
-            count += run->parent == parent;
+            if (list->count == prefix->run_count) {
+                return "the count of runs is wrong";
+            }
+            list->runs[list->count++] = run;
         }
     }
-    return count;
+    return list->count == prefix->run_count ? NULL : "the count of runs is wrong";
 }
 
 static const char *audit_run(const sli_pool *pool, const sli_run *run) {
     int64_t parent_end = run->parent != NULL ? run->parent->end_block : 0;
-    if (run_blocks(run) <= 0 || run->oldest_copy == NULL) {
+    if (sli_run_blocks(run) <= 0 || run->oldest_copy == NULL) {
         return "a run has no blocks or no copies";
     }
     if (run->start_block != parent_end) {
@@ -66,64 +72,91 @@ static const char *audit_run(const sli_pool *pool, const sli_run *run) {
     return run->newest_copy == newest ? NULL : "the newest copy of a run is another one";
 }
 
-enum { CHILDREN_RUNS_MAX = 1000 }; /* beyond that the quadratic recount is left out */
-
-static const char *audit_runs(const sli_pool *pool) {
-    const sli_prefix *prefix = &pool->prefix;
-    size_t run_count = 0;
-    for (size_t i = 0; i < prefix->bucket_count; i++) {
-        for (const sli_run *run = prefix->buckets[i]; run != NULL; run = run->next_in_bucket) {
-            const char *fault = audit_run(pool, run);
-            if (fault != NULL) {
-                return fault;
-            }
-            if (prefix->run_count <= CHILDREN_RUNS_MAX &&
-                count_children(prefix, run) != run->child_count) {
-                return "a run counts its children wrongly";
-            }
-            run_count++;
-        }
-    }
-    return run_count == prefix->run_count ? NULL : "the count of runs is wrong";
-}
-
-/* How many contexts hold a copy, directly or as the upper part of one. */
-static int64_t count_holders(const sli_span *wanted, const sli_context *const *contexts,
-                             size_t context_count) {
-    int64_t count = 0;
-    for (size_t i = 0; i < context_count; i++) {
-        for (const sli_hold *held = contexts[i]->deepest; held != NULL; held = held->above) {
-            const sli_span *copy = held->copy;
-            count += copy == wanted;
-            while (copy->run->start_block > held->start_block) {
-                copy = copy->upper;
-                count += copy == wanted;
-            }
-        }
-    }
-    return count;
-}
-
-static const char *audit_holders(const sli_pool *pool, const sli_context *const *contexts,
-                                 size_t context_count) {
-    const sli_prefix *prefix = &pool->prefix;
-    if (prefix->run_count > CHILDREN_RUNS_MAX) {
-        return NULL;
-    }
-    for (size_t i = 0; i < prefix->bucket_count; i++) {
-        for (const sli_run *run = prefix->buckets[i]; run != NULL; run = run->next_in_bucket) {
-            for (const sli_span *copy = run->oldest_copy; copy != NULL; copy = copy->newer_copy) {
-                if (count_holders(copy, contexts, context_count) != copy->reference_count) {
-                    return "a reference count differs from the number of holders";
-                }
-            }
+static const char *audit_runs(const sli_pool *pool, const run_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        const char *fault = audit_run(pool, list->runs[i]);
+        if (fault != NULL) {
+            return fault;
         }
     }
     return NULL;
 }
 
+/* ---- Children and holders ---- */
+
+/* How often nodes were named, by their addresses. */
+typedef struct tally {
+    sli_map counts;
+    bool is_out_of_memory; /* nothing follows from the counts then */
+} tally;
+
+static void count_in(tally *it, const void *node) {
+    uint64_t *count;
+    bool is_new;
+    if (sli_map_put(&it->counts, (uint64_t)(uintptr_t)node, 0, &count, &is_new) == SL_OK) {
+        ++*count;
+    } else {
+        it->is_out_of_memory = true;
+    }
+}
+
+static bool was_counted(const tally *it, const void *node, int64_t times) {
+    const uint64_t *count = sli_map_find(&it->counts, (uint64_t)(uintptr_t)node);
+    return it->is_out_of_memory || (int64_t)(count != NULL ? *count : 0) == times;
+}
+
+static const char *audit_children(const run_list *list) {
+    tally children = {0};
+    const char *fault = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->runs[i]->parent != NULL) {
+            count_in(&children, list->runs[i]->parent);
+        }
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        if (!was_counted(&children, list->runs[i], list->runs[i]->child_count)) {
+            fault = "a run counts its children wrongly";
+        }
+    }
+    sli_map_fini(&children.counts);
+    return fault;
+}
+
+/* A context holds a copy directly, or as the upper part of one. */
+static void count_holds(tally *holders, const sli_context *context) {
+    for (const sli_hold *held = context->deepest; held != NULL; held = held->above) {
+        const sli_span *copy = held->copy;
+        count_in(holders, copy);
+        while (copy->run->start_block > held->start_block) {
+            copy = copy->upper;
+            count_in(holders, copy);
+        }
+    }
+}
+
+static const char *audit_holders(const run_list *list, const sli_context *const *contexts,
+                                 size_t context_count) {
+    tally holders = {0};
+    const char *fault = NULL;
+    for (size_t i = 0; i < context_count; i++) {
+        count_holds(&holders, contexts[i]);
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        const sli_span *copy = list->runs[i]->oldest_copy;
+        for (; copy != NULL; copy = copy->newer_copy) {
+            if (!was_counted(&holders, copy, copy->reference_count)) {
+                fault = "a reference count differs from the number of holders";
+            }
+        }
+    }
+    sli_map_fini(&holders.counts);
+    return fault;
+}
+
+/* ---- The sum ---- */
+
 /* Shared blocks are held once however many contexts do; the others by one context each. */
-static int64_t count_held(const sli_pool *pool, const sli_context *const *contexts,
+static int64_t count_held(const run_list *list, const sli_context *const *contexts,
                           size_t context_count) {
     int64_t held_blocks = 0;
     for (size_t i = 0; i < context_count; i++) {
@@ -131,12 +164,10 @@ static int64_t count_held(const sli_pool *pool, const sli_context *const *contex
         int64_t shared_end = context->deepest != NULL ? context->deepest->copy->run->end_block : 0;
         held_blocks += context->block_count - shared_end;
     }
-    const sli_prefix *prefix = &pool->prefix;
-    for (size_t i = 0; i < prefix->bucket_count; i++) {
-        for (const sli_run *run = prefix->buckets[i]; run != NULL; run = run->next_in_bucket) {
-            for (const sli_span *copy = run->oldest_copy; copy != NULL; copy = copy->newer_copy) {
-                held_blocks += copy->reference_count > 0 ? run_blocks(run) : 0;
-            }
+    for (size_t i = 0; i < list->count; i++) {
+        const sli_span *copy = list->runs[i]->oldest_copy;
+        for (; copy != NULL; copy = copy->newer_copy) {
+            held_blocks += copy->reference_count > 0 ? sli_run_blocks(copy->run) : 0;
         }
     }
     return held_blocks;
@@ -144,11 +175,18 @@ static int64_t count_held(const sli_pool *pool, const sli_context *const *contex
 
 const char *sli_pool_audit(const sli_pool *pool, const sli_context *const *contexts,
                            size_t context_count) {
+    run_list list = {.runs = malloc((pool->prefix.run_count + 1) * sizeof *list.runs)};
+    if (list.runs == NULL) {
+        return NULL; /* nothing is known to be wrong */
+    }
     const char *fault = audit_queue(pool);
-    fault = fault != NULL ? fault : audit_runs(pool);
-    fault = fault != NULL ? fault : audit_holders(pool, contexts, context_count);
-    if (fault == NULL && count_held(pool, contexts, context_count) != sli_pool_held_blocks(pool)) {
+    fault = fault != NULL ? fault : list_runs(&pool->prefix, &list);
+    fault = fault != NULL ? fault : audit_runs(pool, &list);
+    fault = fault != NULL ? fault : audit_children(&list);
+    fault = fault != NULL ? fault : audit_holders(&list, contexts, context_count);
+    if (fault == NULL && count_held(&list, contexts, context_count) != sli_pool_held_blocks(pool)) {
         fault = "a block is neither free nor held";
     }
+    free(list.runs);
     return fault;
 }

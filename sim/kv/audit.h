@@ -1,7 +1,8 @@
 /*
  * The audit: recounts a pool from scratch and compares with its books.
  *
- * Floor kv. For tests and for the end of a run; O(spans + runs + holds).
+ * Floor kv. For tests and for the end of a run; O(spans + runs + holds). Without memory for the
+ * recount it finds nothing wrong.
  */
 #ifndef SLUICE_KV_AUDIT_H
 #define SLUICE_KV_AUDIT_H

@@ -1,8 +1,6 @@
 #include "kv/content.h"
 
-static int64_t min_of(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
+#include "base/minmax.h"
 
 int64_t sli_content_shared_blocks(const sli_content_view *view, int64_t block_tokens) {
     const sl_content *content = &view->content;
@@ -10,7 +8,7 @@ int64_t sli_content_shared_blocks(const sli_content_view *view, int64_t block_to
         return 0;
     }
     /* id_count * id_tokens may exceed the prompt by less than one unit: the last id is partial. */
-    return min_of(content->id_count * content->id_tokens, view->prompt_tokens) / block_tokens;
+    return sli_min_i64(content->id_count * content->id_tokens, view->prompt_tokens) / block_tokens;
 }
 
 /* The unit that holds the last token of a block. */

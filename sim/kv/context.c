@@ -1,14 +1,7 @@
 #include "kv/context.h"
 
 #include "base/check.h"
-
-static int64_t max_of(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-static int64_t min_of(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
+#include "base/minmax.h"
 
 static int64_t shared_blocks_of(const sli_pool *pool, const sli_content_view *view) {
     return pool->config.has_index ? sli_content_shared_blocks(view, pool->config.block_tokens) : 0;
@@ -20,7 +13,7 @@ static int64_t shared_blocks_of(const sli_pool *pool, const sli_content_view *vi
 static int64_t agreement_with(const sli_pool *pool, const sli_content_view *view,
                               const sli_run *run, int64_t end_block) {
     return sli_content_agreement(&view->content, &run->content, run->start_block,
-                                 min_of(run->end_block, end_block), pool->config.block_tokens);
+                                 sli_min_i64(run->end_block, end_block), pool->config.block_tokens);
 }
 
 static void add_hit(sli_hit *hit, int64_t blocks, bool is_free) {
@@ -37,7 +30,7 @@ static void look_up_runs(const sli_pool *pool, const sli_content_view *view, int
         }
         int64_t blocks = agreement_with(pool, view, run, end_block);
         add_hit(hit, blocks, run->oldest_copy->reference_count == 0);
-        if (blocks < run->end_block - run->start_block) {
+        if (blocks < sli_run_blocks(run)) {
             return;
         }
     }
@@ -51,10 +44,10 @@ sli_hit sli_context_lookup(const sli_context *context, const sli_pool *pool,
     }
     int64_t max_blocks = max_tokens / pool->config.block_tokens;
     int64_t shared_blocks = shared_blocks_of(pool, view);
-    look_up_runs(pool, view, min_of(shared_blocks, max_blocks), &hit);
+    look_up_runs(pool, view, sli_min_i64(shared_blocks, max_blocks), &hit);
     const sli_span *parked = sli_pool_parked(pool, context);
     if (hit.blocks == shared_blocks && parked != NULL) {
-        add_hit(&hit, min_of(parked->blocks, max_blocks - hit.blocks), true);
+        add_hit(&hit, sli_min_i64(parked->blocks, max_blocks - hit.blocks), true);
     }
     return hit;
 }
@@ -88,7 +81,7 @@ static sli_run *end_run_at(sli_pool *pool, sli_run *run, int64_t end_block) {
 
 static void share_hits(sli_context *context, sli_pool *pool, const sli_content_view *view,
                        int64_t hit_blocks) {
-    int64_t shared_blocks = min_of(hit_blocks, shared_blocks_of(pool, view));
+    int64_t shared_blocks = sli_min_i64(hit_blocks, shared_blocks_of(pool, view));
     int64_t block = 0;
     while (block < shared_blocks && !pool->is_out_of_memory) {
         sli_run *run = sli_prefix_find(pool, &view->content, block);
@@ -110,9 +103,10 @@ int64_t sli_context_acquire(sli_context *context, sli_pool *pool, const sli_cont
                             const sli_acquisition *acquisition) {
     SL_ASSERT(context->block_count == 0);
     int64_t hit_blocks = acquisition->hit.blocks;
-    int64_t take_tokens = max_of(acquisition->tokens, acquisition->reserve_tokens);
+    int64_t take_tokens = sli_max_i64(acquisition->tokens, acquisition->reserve_tokens);
     int64_t take_to_blocks = sli_pool_blocks_for(pool, take_tokens);
-    int64_t fit_to_blocks = sli_pool_blocks_for(pool, max_of(take_tokens, acquisition->fit_tokens));
+    int64_t fit_to_blocks = sli_pool_blocks_for(pool,
+                                                sli_max_i64(take_tokens, acquisition->fit_tokens));
     int64_t need_blocks = fit_to_blocks - hit_blocks + acquisition->hit.free_blocks;
     int64_t missing_blocks = need_blocks + acquisition->keep_free_blocks - pool->free_blocks;
     if (missing_blocks > 0) {
@@ -129,7 +123,7 @@ int64_t sli_context_acquire(sli_context *context, sli_pool *pool, const sli_cont
 }
 
 int64_t sli_context_need(const sli_context *context, const sli_pool *pool, int64_t tokens) {
-    return max_of(0, sli_pool_blocks_for(pool, tokens) - context->block_count);
+    return sli_max_i64(0, sli_pool_blocks_for(pool, tokens) - context->block_count);
 }
 
 void sli_context_extend(sli_context *context, sli_pool *pool, int64_t tokens) {
@@ -139,7 +133,7 @@ void sli_context_extend(sli_context *context, sli_pool *pool, int64_t tokens) {
 }
 
 void sli_context_grow(sli_context *context, sli_pool *pool, int64_t tokens) {
-    context->block_count = max_of(context->block_count, sli_pool_blocks_for(pool, tokens));
+    context->block_count = sli_max_i64(context->block_count, sli_pool_blocks_for(pool, tokens));
     context->tokens = tokens;
 }
 
@@ -190,13 +184,13 @@ void sli_context_publish(sli_context *context, sli_pool *pool, const sli_content
         return;
     }
     if (!pool->config.caches_generated) {
-        tokens = min_of(tokens, view->prompt_tokens);
+        tokens = sli_min_i64(tokens, view->prompt_tokens);
     }
     int64_t full_blocks = tokens / pool->config.block_tokens;
     if (full_blocks <= context->published_blocks) {
         return;
     }
-    int64_t shared_end = min_of(full_blocks, shared_blocks_of(pool, view));
+    int64_t shared_end = sli_min_i64(full_blocks, shared_blocks_of(pool, view));
     if (context->published_blocks < shared_end) {
         publish_shared(context, pool, view, context->published_blocks, shared_end);
     }
@@ -229,13 +223,13 @@ void sli_context_retract(sli_context *context, sli_pool *pool, int64_t tokens) {
            !pool->is_out_of_memory) {
         retract_deepest(context, pool, full_blocks);
     }
-    context->published_blocks = min_of(context->published_blocks, full_blocks);
+    context->published_blocks = sli_min_i64(context->published_blocks, full_blocks);
 }
 
 void sli_context_roll_back(sli_context *context, sli_pool *pool, int64_t tokens) {
     SL_ASSERT(tokens <= context->tokens);
     SL_ASSERT(context->published_blocks * pool->config.block_tokens <= tokens);
-    int64_t keep_blocks = max_of(sli_pool_blocks_for(pool, tokens), context->reserved_blocks);
+    int64_t keep_blocks = sli_max_i64(sli_pool_blocks_for(pool, tokens), context->reserved_blocks);
     sli_pool_put_back(pool, context->block_count - keep_blocks);
     context->block_count = keep_blocks;
     context->tokens = tokens;
@@ -254,7 +248,7 @@ static void release_hold(sli_pool *pool, const sli_hold *held) {
 
 void sli_context_release(sli_context *context, sli_pool *pool, const sli_content_view *view,
                          bool will_be_back) {
-    int64_t shared_blocks = min_of(context->published_blocks, shared_blocks_of(pool, view));
+    int64_t shared_blocks = sli_min_i64(context->published_blocks, shared_blocks_of(pool, view));
     int64_t private_blocks = context->published_blocks - shared_blocks;
     sli_pool_give_blank(pool, context->block_count - context->published_blocks);
     if (will_be_back) {

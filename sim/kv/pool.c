@@ -1,6 +1,7 @@
 #include "kv/pool.h"
 
 #include "base/check.h"
+#include "base/minmax.h"
 #include "kv/context.h"
 
 /* ---- The queue ---- */
@@ -17,10 +18,6 @@ static void unlink_span(sli_span *span) {
     span->after->before = span->before;
     span->before = NULL;
     span->after = NULL;
-}
-
-static int64_t run_blocks(const sli_run *run) {
-    return run->end_block - run->start_block;
 }
 
 static sli_span *new_span(sli_pool *pool, sli_span_kind kind, int64_t blocks) {
@@ -120,12 +117,12 @@ static void eat_copy(sli_pool *pool, sli_span *copy, int64_t blocks) {
     sli_run *run = copy->run;
     pool->cached_blocks -= blocks;
     bool is_only_copy = run->oldest_copy == run->newest_copy;
-    if (blocks < run_blocks(run) && is_only_copy) {
+    if (blocks < sli_run_blocks(run) && is_only_copy) {
         SL_ASSERT(run->child_count == 0);
         run->end_block -= blocks;
         return;
     }
-    if (blocks < run_blocks(run)) {
+    if (blocks < sli_run_blocks(run)) {
         sli_prefix_split(pool, run, run->end_block - blocks); /* `copy` is now the deep part */
     }
     unlink_span(copy);
@@ -137,8 +134,7 @@ void sli_pool_take(sli_pool *pool, int64_t blocks) {
     pool->free_blocks -= blocks;
     while (blocks > 0 && !pool->is_out_of_memory) {
         sli_span *head = pool->queue.after;
-        int64_t size = head->kind == SLI_SPAN_COPY ? run_blocks(head->run) : head->blocks;
-        int64_t eaten = blocks < size ? blocks : size;
+        int64_t eaten = sli_min_i64(blocks, sli_span_blocks(head));
         if (head->kind == SLI_SPAN_COPY) {
             eat_copy(pool, head, eaten);
         } else {
@@ -222,8 +218,8 @@ sli_span *sli_pool_new_copy(sli_pool *pool, sli_run *run) {
 void sli_pool_share(sli_pool *pool, sli_span *copy) {
     if (copy->reference_count == 0) {
         unlink_span(copy);
-        pool->free_blocks -= run_blocks(copy->run);
-        pool->cached_blocks -= run_blocks(copy->run);
+        pool->free_blocks -= sli_run_blocks(copy->run);
+        pool->cached_blocks -= sli_run_blocks(copy->run);
     }
     copy->reference_count++;
 }
@@ -233,12 +229,11 @@ void sli_pool_release(sli_pool *pool, sli_span *copy) {
     copy->reference_count--;
     if (copy->reference_count == 0) {
         link_before(copy, &pool->queue);
-        pool->free_blocks += run_blocks(copy->run);
-        pool->cached_blocks += run_blocks(copy->run);
+        pool->free_blocks += sli_run_blocks(copy->run);
+        pool->cached_blocks += sli_run_blocks(copy->run);
     }
 }
 
-void sli_pool_link_upper(sli_pool *pool, sli_span *lower, sli_span *upper) {
-    (void)pool;
+void sli_pool_link_upper(sli_span *lower, sli_span *upper) {
     link_before(upper, lower->after);
 }

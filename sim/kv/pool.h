@@ -39,6 +39,10 @@ typedef struct sli_span {
     struct sli_span *upper; /* copy: what was split off it, for those who held both */
 } sli_span;
 
+static inline int64_t sli_span_blocks(const sli_span *span) {
+    return span->kind == SLI_SPAN_COPY ? sli_run_blocks(span->run) : span->blocks;
+}
+
 typedef struct sli_pool_config {
     int64_t block_count; /* >= 1 */
     int64_t block_tokens;
@@ -95,7 +99,7 @@ void sli_pool_share(sli_pool *pool, sli_span *copy);
 void sli_pool_release(sli_pool *pool, sli_span *copy);
 
 /* Puts a free copy that was split off `lower` behind it in the queue (kv/prefix.c). */
-void sli_pool_link_upper(sli_pool *pool, sli_span *lower, sli_span *upper);
+void sli_pool_link_upper(sli_span *lower, sli_span *upper);
 
 /* A new copy held once, or NULL (and is_out_of_memory). */
 sli_span *sli_pool_new_copy(sli_pool *pool, sli_run *run);

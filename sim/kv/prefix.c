@@ -147,7 +147,7 @@ static void split_copies(sli_pool *pool, const sli_run *lower, sli_run *upper) {
         cut->upper = copy->upper;
         copy->upper = cut;
         if (copy->reference_count == 0) {
-            sli_pool_link_upper(pool, copy, cut);
+            sli_pool_link_upper(copy, cut);
         }
         append_copy(upper, cut);
     }

@@ -31,6 +31,10 @@ typedef struct sli_run {
     struct sli_span *newest_copy;
 } sli_run;
 
+static inline int64_t sli_run_blocks(const sli_run *run) {
+    return run->end_block - run->start_block;
+}
+
 typedef struct sli_prefix {
     sli_run **buckets;
     size_t bucket_count; /* a power of two */

@@ -2,85 +2,16 @@
 
 #include "base/check.h"
 
+#include <string.h>
+
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
-static const char *const attention_names[] = {"full", NULL};
-static const char *const ffn_names[] = {"dense", NULL};
+/* ---- The schema ---- */
 
-static const sl_param full_params[] = {
-    {.name = "q_heads",
-     .type = SL_TYPE_INT,
-     .min = 1,
-     .max = 65536,
-     .help = "query heads",
-     .offset = offsetof(sli_full_attention, q_heads)},
-    {.name = "kv_heads",
-     .type = SL_TYPE_INT,
-     .min = 1,
-     .max = 65536,
-     .help = "key and value heads; divides the query heads",
-     .offset = offsetof(sli_full_attention, kv_heads)},
-    {.name = "head_dim",
-     .type = SL_TYPE_INT,
-     .min = 1,
-     .max = 65536,
-     .help = "width of a head",
-     .offset = offsetof(sli_full_attention, head_dim)},
-    {.name = "qk_norm",
-     .type = SL_TYPE_BOOL,
-     .fallback = "off",
-     .help = "whether queries and keys are normalised head by head",
-     .offset = offsetof(sli_full_attention, has_qk_norm)},
-};
-
-static const sli_section full_section = {
-    .params = full_params,
-    .param_count = COUNT_OF(full_params),
-    .struct_size = sizeof(sli_full_attention),
-};
-
-static const sli_field attention_fields[] = {
-    {.name = "full",
-     .kind = SLI_FIELD_SECTION,
-     .help = "grouped-query attention over all that came before",
-     .offset = 0,
-     .section = &full_section},
-};
-
-static const sli_section attention_section = {
-    .fields = attention_fields,
-    .field_count = COUNT_OF(attention_fields),
-    .struct_size = sizeof(sli_full_attention),
-};
-
-static const sl_param dense_params[] = {
-    {.name = "width",
-     .type = SL_TYPE_INT,
-     .min = 1,
-     .max = 1e7,
-     .help = "width of the inner layer",
-     .offset = offsetof(sli_dense_ffn, width)},
-};
-
-static const sli_section dense_section = {
-    .params = dense_params,
-    .param_count = COUNT_OF(dense_params),
-    .struct_size = sizeof(sli_dense_ffn),
-};
-
-static const sli_field ffn_fields[] = {
-    {.name = "dense",
-     .kind = SLI_FIELD_SECTION,
-     .help = "gated feed-forward: down(act(gate x) * up x)",
-     .offset = 0,
-     .section = &dense_section},
-};
-
-static const sli_section ffn_section = {
-    .fields = ffn_fields,
-    .field_count = COUNT_OF(ffn_fields),
-    .struct_size = sizeof(sli_dense_ffn),
-};
+static const sl_word zero_words[] = {{"none", 0}, {NULL, 0}};
+static const sl_word unlimited_words[] = {{"unlimited", SLI_GROWTH_TOKENS_MAX}, {NULL, 0}};
+static const char *const confidences[] = {"solid", "mixed", NULL};
+static const char *const roles[] = {"catalogue", "experiment", NULL};
 
 static const sl_param run_params[] = {
     {.name = "count",
@@ -90,15 +21,13 @@ static const sl_param run_params[] = {
      .help = "equal layers in a row",
      .offset = offsetof(sli_layer_run, count)},
     {.name = "attention",
-     .type = SL_TYPE_CHOICE,
-     .choices = attention_names,
-     .help = "a kind under attention",
-     .offset = offsetof(sli_layer_run, attention)},
+     .type = SL_TYPE_STRING,
+     .help = "a name under attention",
+     .offset = offsetof(sli_layer_run, attention_name)},
     {.name = "ffn",
-     .type = SL_TYPE_CHOICE,
-     .choices = ffn_names,
-     .help = "a kind under ffn",
-     .offset = offsetof(sli_layer_run, ffn)},
+     .type = SL_TYPE_STRING,
+     .help = "a name under ffn",
+     .offset = offsetof(sli_layer_run, ffn_name)},
 };
 
 static const sli_section run_section = {
@@ -116,6 +45,28 @@ static const sl_param architecture_params[] = {
      .type = SL_TYPE_STRING,
      .help = "where the figures come from",
      .offset = offsetof(sli_architecture, source)},
+    {.name = "confidence",
+     .type = SL_TYPE_CHOICE,
+     .choices = confidences,
+     .fallback = "solid",
+     .help = "mixed = some figures are assumed, as the note says",
+     .offset = offsetof(sli_architecture, confidence)},
+    {.name = "role",
+     .type = SL_TYPE_CHOICE,
+     .choices = roles,
+     .fallback = "catalogue",
+     .help = "experiment = kept because a published experiment needs it",
+     .offset = offsetof(sli_architecture, role)},
+    {.name = "note",
+     .type = SL_TYPE_STRING,
+     .fallback = "\"\"",
+     .help = "what a reader should know about the figures",
+     .offset = offsetof(sli_architecture, note)},
+    {.name = "weights",
+     .type = SL_TYPE_STRING,
+     .fallback = "bf16",
+     .help = "format that the weights are published in, in words",
+     .offset = offsetof(sli_architecture, weights)},
     {.name = "hidden",
      .type = SL_TYPE_INT,
      .min = 1,
@@ -134,11 +85,28 @@ static const sl_param architecture_params[] = {
      .fallback = "off",
      .help = "whether the head is the embedding",
      .offset = offsetof(sli_architecture, has_tied_embeddings)},
+    {.name = "layer_embedding",
+     .type = SL_TYPE_INT,
+     .min = 1,
+     .max = 1e6,
+     .words = zero_words,
+     .fallback = "none",
+     .help = "width of an embedding that every layer has",
+     .offset = offsetof(sli_architecture, layer_embedding)},
+    {.name = "hyper_streams",
+     .type = SL_TYPE_INT,
+     .min = 2,
+     .max = 64,
+     .words = zero_words,
+     .fallback = "none",
+     .help = "residual streams that every part mixes (hyper-connections)",
+     .offset = offsetof(sli_architecture, hyper_streams)},
     {.name = "context_native",
      .type = SL_TYPE_INT,
      .dim = SL_DIM_TOKENS,
      .min = 1,
      .max = 1e9,
+     .words = unlimited_words,
      .help = "longest context the model was made for",
      .offset = offsetof(sli_architecture, context_native_tokens)},
     {.name = "published_params",
@@ -148,26 +116,48 @@ static const sl_param architecture_params[] = {
      .fallback = "0",
      .help = "parameters as advertised, for comparison only; 0 = unknown",
      .offset = offsetof(sli_architecture, published_params)},
+    {.name = "published_active_params",
+     .type = SL_TYPE_REAL,
+     .min = 0,
+     .max = 1e14,
+     .fallback = "0",
+     .help = "active parameters as advertised, for comparison only; 0 = unknown",
+     .offset = offsetof(sli_architecture, published_active_params)},
 };
+
+enum { PART_MAX = 64, RUN_MAX = 10000 };
 
 static const sli_field architecture_fields[] = {
     {.name = "attention",
-     .kind = SLI_FIELD_SECTION,
-     .help = "geometry of each kind of attention",
-     .offset = offsetof(sli_architecture, full),
-     .section = &attention_section},
+     .kind = SLI_FIELD_MAP,
+     .help = "the mixers of the model, each by a name of its own",
+     .offset = offsetof(sli_architecture, attention),
+     .name_key = "type",
+     .types = sli_mixer_types,
+     .min_rows = 1,
+     .max_rows = PART_MAX},
     {.name = "ffn",
-     .kind = SLI_FIELD_SECTION,
-     .help = "geometry of each kind of feed-forward",
-     .offset = offsetof(sli_architecture, dense),
-     .section = &ffn_section},
+     .kind = SLI_FIELD_MAP,
+     .help = "the feed-forwards of the model, each by a name of its own",
+     .offset = offsetof(sli_architecture, ffns),
+     .name_key = "type",
+     .types = sli_ffn_types,
+     .min_rows = 1,
+     .max_rows = PART_MAX},
     {.name = "layers",
      .kind = SLI_FIELD_TABLE,
      .help = "runs of equal layers, first to last",
      .offset = offsetof(sli_architecture, layers),
      .section = &run_section,
      .min_rows = 1,
-     .max_rows = 10000},
+     .max_rows = RUN_MAX},
+    {.name = "mtp_layers",
+     .kind = SLI_FIELD_TABLE,
+     .help = "layers of multi-token prediction behind them, not counted as parameters of the model",
+     .offset = offsetof(sli_architecture, mtp_layers),
+     .section = &run_section,
+     .fallback = "[]",
+     .max_rows = RUN_MAX},
 };
 
 const sli_section sli_architecture_section = {
@@ -178,29 +168,158 @@ const sli_section sli_architecture_section = {
     .struct_size = sizeof(sli_architecture),
 };
 
+/* ---- Parts ---- */
+
+/* Where mistakes are reported. */
+typedef struct part_reader {
+    sli_arena *arena;
+    const sli_node *root;
+    sli_diag *diag;
+} part_reader;
+
+static void report_part(const part_reader *reader, const char *group, const sli_layer_part *part,
+                        sli_mark mark, const char *mistake) {
+    const char *path = sli_arena_printf(reader->arena, "%s.%s", group, part->name);
+    sli_diag_error(reader->diag, mark, path, "%s", mistake);
+}
+
+static sl_err read_parts(const part_reader *reader, const char *group, const sli_map_values *map,
+                         int64_t hidden, const sli_layer_part **parts) {
+    sli_layer_part *made = sli_arena_array(reader->arena, map->count, sizeof *made);
+    if (made == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < map->count; i++) {
+        const sli_named_entry *entry = &map->entries[i];
+        const sli_layer_kind *kind = entry->value.type->item;
+        made[i] = (sli_layer_part){.name = entry->key, .kind = kind, .values = entry->value.values};
+        const char *mistake = kind->check != NULL ? kind->check(made[i].values) : NULL;
+        if (mistake != NULL) {
+            report_part(reader, group, &made[i], entry->value.mark, mistake);
+        } else {
+            kind->describe(made[i].values, hidden, &made[i].facts);
+        }
+    }
+    *parts = made;
+    return SL_OK;
+}
+
+/* ---- Layers ---- */
+
+/* The item of a list. */
+static const sli_node *nth(const sli_node *list, size_t index) {
+    const sli_node *item = list->first;
+    while (index-- > 0) {
+        item = item->next;
+    }
+    return item;
+}
+
+/* The part of a name, or NULL after saying which there are. */
+static sl_err find_part(const part_reader *reader, const char *group, const sli_map_values *map,
+                        const sli_layer_part *parts, const char *name, const sli_node *node,
+                        const sli_layer_part **part) {
+    const char **names = sli_arena_array(reader->arena, map->count, sizeof *names);
+    if (names == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < map->count; i++) {
+        if (strcmp(parts[i].name, name) == 0) {
+            *part = &parts[i];
+            return SL_OK;
+        }
+        names[i] = parts[i].name;
+    }
+    const char *near = sli_nearest(name, names, map->count);
+    const char *hint = near != NULL ? sli_arena_printf(reader->arena, "; did you mean '%s'?", near)
+                                    : "";
+    sli_diag_error(reader->diag, node->mark, "layers", "there is no '%s' under %s%s", name, group,
+                   hint != NULL ? hint : "");
+    return SL_OK;
+}
+
+static sl_err link_runs(const part_reader *reader, sli_architecture *architecture,
+                        sli_table *layers, const char *key) {
+    const sli_node *table = sli_tree_path(reader->root, key);
+    sli_layer_run *runs = layers->rows;
+    for (size_t i = 0; i < layers->count; i++) {
+        const sli_node *row = nth(table, i);
+        SL_TRY(find_part(reader, "attention", &architecture->attention, architecture->mixer_parts,
+                         runs[i].attention_name, nth(row, 1), &runs[i].mixer));
+        SL_TRY(find_part(reader, "ffn", &architecture->ffns, architecture->ffn_parts,
+                         runs[i].ffn_name, nth(row, 2), &runs[i].ffn));
+    }
+    return SL_OK;
+}
+
+/* The nearest of the runs before `last` whose mixer a borrower can read, or NULL. */
+static const sli_layer_part *find_lender(const sli_layer_run *runs, size_t last,
+                                         const sli_layer_part *borrower) {
+    for (size_t i = last; i > 0; i--) {
+        const sli_layer_part *mixer = runs[i - 1].mixer;
+        if (mixer->kind == borrower->kind && mixer->kind->lends != NULL &&
+            mixer->kind->lends(mixer->values, borrower->values)) {
+            return mixer;
+        }
+    }
+    return NULL;
+}
+
+static void check_lenders(const part_reader *reader, const sli_architecture *architecture) {
+    const sli_node *table = sli_tree_path(reader->root, "layers");
+    const sli_layer_run *runs = architecture->layers.rows;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        const sli_layer_part *mixer = runs[i].mixer;
+        if (mixer->facts.is_borrower && find_lender(runs, i, mixer) == NULL) {
+            sli_diag_error(reader->diag, nth(table, i)->mark, "layers",
+                           "'%s' shares what no earlier layer keeps", mixer->name);
+        }
+    }
+}
+
+/* ---- Reading ---- */
+
+static sl_err complete(const part_reader *reader, sli_architecture *architecture) {
+    int errors_before = reader->diag->error_count;
+    SL_TRY(read_parts(reader, "attention", &architecture->attention, architecture->hidden,
+                      &architecture->mixer_parts));
+    SL_TRY(read_parts(reader, "ffn", &architecture->ffns, architecture->hidden,
+                      &architecture->ffn_parts));
+    SL_TRY(link_runs(reader, architecture, &architecture->layers, "layers"));
+    SL_TRY(link_runs(reader, architecture, &architecture->mtp_layers, "mtp_layers"));
+    if (reader->diag->error_count == errors_before) {
+        check_lenders(reader, architecture);
+    }
+    if (reader->diag->is_out_of_memory) {
+        return SL_ERR_NOMEM;
+    }
+    return reader->diag->error_count > errors_before ? SL_ERR_CONFIG : SL_OK;
+}
+
+sl_err sli_architecture_resolve(sli_arena *arena, const char *id, sli_node *root, sli_diag *diag,
+                                const sli_architecture **architecture) {
+    sli_architecture *read = sli_arena_alloc(arena, sizeof *read);
+    if (read == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    part_reader reader = {.arena = arena, .root = root, .diag = diag};
+    SL_TRY(sli_schema_resolve(arena, &sli_architecture_section, NULL, root, diag, read));
+    SL_TRY(complete(&reader, read));
+    read->id = id;
+    *architecture = read;
+    return SL_OK;
+}
+
 sl_err sli_architecture_read(sli_arena *arena, const char *name_or_path, sli_catalogue_site site,
                              sli_diag *diag, const sli_architecture **architecture) {
     sli_node *root = NULL;
     const char *id = NULL;
     SL_TRY(
         sli_catalogue_read(arena, sli_model_files, "model", name_or_path, site, diag, &root, &id));
-    sli_architecture *read = sli_arena_alloc(arena, sizeof *read);
-    if (read == NULL) {
-        return SL_ERR_NOMEM;
-    }
-    SL_TRY(sli_schema_resolve(arena, &sli_architecture_section, NULL, root, diag, read));
-    if (read->full.q_heads % read->full.kv_heads != 0) {
-        const sli_node *node = sli_tree_path(root, "attention.full.kv_heads");
-        SL_ASSERT(node != NULL);
-        sli_diag_error(diag, node->mark, "attention.full.kv_heads",
-                       "%lld key-value heads do not divide %lld query heads",
-                       (long long)read->full.kv_heads, (long long)read->full.q_heads);
-        return SL_ERR_CONFIG;
-    }
-    read->id = id;
-    *architecture = read;
-    return SL_OK;
+    return sli_architecture_resolve(arena, id, root, diag, architecture);
 }
+
+/* ---- Questions ---- */
 
 int64_t sli_architecture_layers(const sli_architecture *architecture) {
     const sli_layer_run *runs = architecture->layers.rows;
@@ -209,4 +328,21 @@ int64_t sli_architecture_layers(const sli_architecture *architecture) {
         layers += runs[i].count;
     }
     return layers;
+}
+
+static bool is_plain_mixer(const sli_layer_part *mixer) {
+    return mixer->kind == &sli_gqa_kind && sli_gqa_is_plain(mixer->values);
+}
+
+const sli_layer_part *sli_architecture_unheld(const sli_architecture *architecture) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        if (!is_plain_mixer(runs[i].mixer)) {
+            return runs[i].mixer;
+        }
+        if (runs[i].ffn->kind != &sli_dense_kind) {
+            return runs[i].ffn;
+        }
+    }
+    return NULL;
 }

@@ -1,58 +1,68 @@
 /*
  * An architecture: what a model is made of, as data.
  *
- * Floor model. Read from YAML: the files of workloads/models by name, any other by path. Layers
- * come as runs of equal ones, each naming its attention and its feed-forward kind; the geometry of
- * a kind is said once. One kind of each is known so far. Must not know devices, batches or time.
- * All that is read lives in the arena that it was read into.
+ * Floor model. Read from YAML: the files of workloads/models by name, any other by path. The file
+ * names its mixers (under `attention`) and feed-forwards, says the kind and geometry of each once,
+ * and lists its layers as runs of equal ones. Must not know devices, batches or time. All that is
+ * read lives in the arena that it was read into.
  */
 #ifndef SLUICE_MODEL_ARCHITECTURE_H
 #define SLUICE_MODEL_ARCHITECTURE_H
 
 #include "base/embedded.h"
 #include "config/catalogue.h"
-#include "config/schema.h"
+#include "model/kind.h"
+#include "model/kinds.h"
 
-#include <stdint.h>
-
-typedef enum sli_attention_kind {
-    SLI_ATTENTION_FULL, /* grouped-query attention over all that came before */
-} sli_attention_kind;
-
-typedef enum sli_ffn_kind {
-    SLI_FFN_DENSE, /* gated: down(act(gate x) * up x) */
-} sli_ffn_kind;
-
-typedef struct sli_full_attention {
-    int64_t q_heads;
-    int64_t kv_heads;
-    int64_t head_dim;
-    bool has_qk_norm; /* queries and keys are normalised a head */
-} sli_full_attention;
-
-typedef struct sli_dense_ffn {
-    int64_t width; /* of the inner layer */
-} sli_dense_ffn;
+/* A mixer or a feed-forward of the file. */
+typedef struct sli_layer_part {
+    const char *name; /* the file's own */
+    const sli_layer_kind *kind;
+    const void *values; /* sli_gqa when kind is &sli_gqa_kind */
+    sli_part_facts facts;
+} sli_layer_part;
 
 /* `count` equal layers in a row. */
 typedef struct sli_layer_run {
     int64_t count;
-    int attention; /* sli_attention_kind */
-    int ffn;       /* sli_ffn_kind */
+    const char *attention_name; /* as written; of mixer->name */
+    const char *ffn_name;
+    const sli_layer_part *mixer;
+    const sli_layer_part *ffn;
 } sli_layer_run;
+
+typedef enum sli_confidence {
+    SLI_CONFIDENCE_SOLID, /* from the published configuration, or two sources that agree */
+    SLI_CONFIDENCE_MIXED, /* some figures are assumed; the note says which */
+} sli_confidence;
+
+typedef enum sli_model_role {
+    SLI_ROLE_CATALOGUE,
+    SLI_ROLE_EXPERIMENT, /* kept because a published experiment needs it */
+} sli_model_role;
 
 typedef struct sli_architecture {
     const char *id;   /* the name that a scenario uses; of a file: its name without .yaml */
     const char *name; /* as its makers write it */
     const char *source;
+    int confidence; /* sli_confidence */
+    int role;       /* sli_model_role */
+    const char *note;
+    const char *weights; /* as published, in words */
     int64_t hidden;
     int64_t vocab_tokens;
     bool has_tied_embeddings; /* the head is the embedding */
+    int64_t layer_embedding;  /* width of the embedding that every layer has, Gemma 4 E; 0 = no */
+    int64_t hyper_streams;    /* residual streams of DeepSeek V4; 0 = one and no mixing */
     int64_t context_native_tokens;
-    double published_params; /* as advertised; for comparison only */
-    sli_full_attention full;
-    sli_dense_ffn dense;
-    sli_table layers; /* of sli_layer_run */
+    double published_params; /* as advertised; for comparison only; 0 = unknown */
+    double published_active_params;
+    sli_map_values attention;
+    sli_map_values ffns;
+    sli_table layers;     /* of sli_layer_run */
+    sli_table mtp_layers; /* of sli_layer_run: multi-token prediction, not part of the backbone */
+    const sli_layer_part *mixer_parts; /* attention.count of them */
+    const sli_layer_part *ffn_parts;   /* ffns.count */
 } sli_architecture;
 
 /* The models that were compiled in. */
@@ -66,6 +76,15 @@ SL_NODISCARD sl_err sli_architecture_read(sli_arena *arena, const char *name_or_
                                           sli_catalogue_site site, sli_diag *diag,
                                           const sli_architecture **architecture);
 
+/* The same from a tree that is read already; the tree and `id` must outlive it. */
+SL_NODISCARD sl_err sli_architecture_resolve(sli_arena *arena, const char *id, sli_node *root,
+                                             sli_diag *diag, const sli_architecture **architecture);
+
+/* Layers of the backbone. O(runs). */
 int64_t sli_architecture_layers(const sli_architecture *architecture);
+
+/* The first part that the engine cannot run yet, or NULL when all layers are plain: attention over
+ * all keys and values of every head, and a dense feed-forward. O(runs). */
+const sli_layer_part *sli_architecture_unheld(const sli_architecture *architecture);
 
 #endif

@@ -62,7 +62,8 @@ typedef struct sli_layer_work {
     double all_reduce_bytes; /* of each of the two a layer; 0 with one rank */
 } sli_layer_work;
 
-/* sli_parallel_divides(architecture, tp) must hold. O(1). */
+/* The operators of a step are counted for architectures that the engine holds: none of them is
+ * sli_architecture_unheld. sli_parallel_divides(architecture, tp) must hold. O(1). */
 void sli_opcount_layer(const sli_architecture *architecture, const sli_layer_run *run, int64_t tp,
                        const sl_batch_shape *shape, sli_layer_work *work);
 
@@ -79,5 +80,15 @@ sli_gemm sli_opcount_head(const sli_architecture *architecture, int64_t tp,
 /* Exact FLOPs of all ranks for a step: matrices, and attention over causal pairs without padding.
  * For `sluice estimate` and utilisation, not for time. */
 double sli_opcount_flops(const sli_architecture *architecture, const sl_batch_shape *shape);
+
+/*
+ * FLOPs of all mixers beside their matrices, of one sequence and on all ranks, for any
+ * architecture: scores and weighted values, index scores, recurrences. Decode is the step in which
+ * the sequence has so many tokens, the new one among them; prefill puts tokens behind a cached
+ * prefix. Matrices take 2 sli_params_matmul a token. O(runs).
+ */
+double sli_opcount_decode_core(const sli_architecture *architecture, int64_t tokens);
+double sli_opcount_prefill_core(const sli_architecture *architecture, int64_t prefix_tokens,
+                                int64_t added_tokens);
 
 #endif

@@ -14,13 +14,18 @@ static bool is_degree(int64_t tp) {
 /* What tp does not divide, or NULL. Only key-value heads: they divide the query heads. */
 static const char *find_obstacle(const sli_architecture *architecture, int64_t tp,
                                  int64_t *amount) {
-    if (architecture->full.kv_heads % tp != 0) {
-        *amount = architecture->full.kv_heads;
-        return "key-value heads";
-    }
-    if (architecture->dense.width % tp != 0) {
-        *amount = architecture->dense.width;
-        return "columns of the feed-forward";
+    const sli_layer_run *runs = architecture->layers.rows;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        const sli_layer_part *mixer = runs[i].mixer;
+        const sli_layer_part *ffn = runs[i].ffn;
+        *amount = mixer->kind == &sli_gqa_kind ? ((const sli_gqa *)mixer->values)->kv_heads : tp;
+        if (*amount % tp != 0) {
+            return "key-value heads";
+        }
+        *amount = ffn->kind == &sli_dense_kind ? ((const sli_dense *)ffn->values)->width : tp;
+        if (*amount % tp != 0) {
+            return "columns of the feed-forward";
+        }
     }
     return NULL;
 }

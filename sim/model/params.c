@@ -2,28 +2,92 @@
 
 #include "base/check.h"
 
-static int64_t attention_params(const sli_architecture *architecture) {
-    const sli_full_attention *full = &architecture->full;
-    int64_t in = architecture->hidden * (full->q_heads + 2 * full->kv_heads) * full->head_dim;
-    int64_t out = full->q_heads * full->head_dim * architecture->hidden;
-    return in + out;
+static int64_t matrix_params(const sli_matrix *matrix) {
+    return matrix->in * matrix->out;
 }
 
-static int64_t ffn_params(const sli_architecture *architecture) {
-    return 3 * architecture->hidden * architecture->dense.width; /* gate, up, down */
+int64_t sli_params_part(const sli_part_facts *facts) {
+    int64_t params = 0;
+    for (int i = 0; i < facts->matrix_count; i++) {
+        params += facts->matrices[i].count * matrix_params(&facts->matrices[i]);
+    }
+    return params;
+}
+
+int64_t sli_params_part_active(const sli_part_facts *facts) {
+    int64_t params = 0;
+    for (int i = 0; i < facts->matrix_count; i++) {
+        params += facts->matrices[i].active * matrix_params(&facts->matrices[i]);
+    }
+    return params;
+}
+
+static double part_touched(const sli_part_facts *facts, int64_t tokens) {
+    double params = 0.0;
+    for (int i = 0; i < facts->matrix_count; i++) {
+        const sli_matrix *matrix = &facts->matrices[i];
+        double copies = sli_moe_distinct(matrix->count, matrix->active, tokens);
+        params += copies * (double)matrix_params(matrix);
+    }
+    return params;
+}
+
+static int64_t sum_runs(const sli_table *layers, int64_t (*of_part)(const sli_part_facts *facts)) {
+    const sli_layer_run *runs = layers->rows;
+    int64_t params = 0;
+    for (size_t i = 0; i < layers->count; i++) {
+        params += runs[i].count * (of_part(&runs[i].mixer->facts) + of_part(&runs[i].ffn->facts));
+    }
+    return params;
+}
+
+/* Of the head, and again of the embedding when it is another matrix. */
+static int64_t vocab_params(const sli_architecture *architecture) {
+    return architecture->vocab_tokens * architecture->hidden;
+}
+
+/*
+ * What each layer has beside its parts. Gemma 4 E: a gate down to the embedding of the layer and a
+ * projection back up. DeepSeek V4, in front of mixer and feed-forward: the weights of n streams,
+ * n for reading, n for writing and n^2 for mixing, from all n of them.
+ */
+static int64_t layer_extra_params(const sli_architecture *architecture) {
+    int64_t hidden = architecture->hidden;
+    int64_t streams = architecture->hyper_streams;
+    int64_t embedding = 2 * hidden * architecture->layer_embedding;
+    int64_t mixing = 2 * (streams * hidden) * (2 * streams + streams * streams);
+    return sli_architecture_layers(architecture) * (embedding + mixing);
 }
 
 int64_t sli_params_matmul(const sli_architecture *architecture) {
-    int64_t layer = attention_params(architecture) + ffn_params(architecture);
-    int64_t head = architecture->vocab_tokens * architecture->hidden;
-    return sli_architecture_layers(architecture) * layer + head;
+    return sum_runs(&architecture->layers, sli_params_part_active) +
+           layer_extra_params(architecture) + vocab_params(architecture);
+}
+
+/* Embeddings, which are looked up; each layer of Gemma 4 E has one. */
+static int64_t embedding_params(const sli_architecture *architecture) {
+    int64_t first = architecture->has_tied_embeddings ? 0 : vocab_params(architecture);
+    int64_t layers = sli_architecture_layers(architecture);
+    return first + architecture->vocab_tokens * layers * architecture->layer_embedding;
 }
 
 int64_t sli_params_total(const sli_architecture *architecture) {
-    int64_t embedding = architecture->has_tied_embeddings
-                            ? 0
-                            : architecture->vocab_tokens * architecture->hidden;
-    return sli_params_matmul(architecture) + embedding;
+    return sum_runs(&architecture->layers, sli_params_part) + layer_extra_params(architecture) +
+           vocab_params(architecture) + embedding_params(architecture);
+}
+
+double sli_params_touched(const sli_architecture *architecture, int64_t tokens) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    double params = (double)(layer_extra_params(architecture) + vocab_params(architecture));
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        params += (double)runs[i].count * (part_touched(&runs[i].mixer->facts, tokens) +
+                                           part_touched(&runs[i].ffn->facts, tokens));
+    }
+    return params;
+}
+
+int64_t sli_params_mtp(const sli_architecture *architecture) {
+    return sum_runs(&architecture->mtp_layers, sli_params_part);
 }
 
 int64_t sli_params_rank_bytes(const sli_architecture *architecture, int64_t tp) {

@@ -3,18 +3,107 @@
 #include "base/check.h"
 #include "model/parallel.h"
 
-/* A key and a value vector for each of `kv_heads` heads. */
-static int64_t layer_bytes(const sli_architecture *architecture, int64_t kv_heads) {
-    return 2 * kv_heads * architecture->full.head_dim * SLI_KV_ELEMENT_BYTES;
+static int64_t divide_up(int64_t amount, int64_t parts) {
+    return (amount + parts - 1) / parts;
+}
+
+/* Of one row of each head that a rank holds. */
+static int64_t row_bytes(const sli_store *store, const sli_cache_format *format, int64_t tp) {
+    int64_t bytes = store->element_bytes > 0
+                        ? store->elements * store->element_bytes
+                        : sli_format_row_bytes(format, store->sort, store->elements);
+    return divide_up(store->heads, tp) * bytes;
+}
+
+static bool is_fixed(const sli_store *store) {
+    return sli_growth_is_constant(&store->kept);
+}
+
+sli_state_bytes sli_state_part_rank(const sli_part_facts *facts, const sli_cache_format *format,
+                                    int64_t tokens, int64_t tp) {
+    SL_DCHECK(tp >= 1);
+    sli_state_bytes state = {0};
+    for (int i = 0; i < facts->store_count; i++) {
+        const sli_store *store = &facts->stores[i];
+        int64_t bytes = sli_growth_at(&store->kept, tokens) * row_bytes(store, format, tp);
+        *(is_fixed(store) ? &state.fixed : &state.cached) += bytes;
+    }
+    return state;
+}
+
+sli_state_bytes sli_state_part(const sli_part_facts *facts, const sli_cache_format *format,
+                               int64_t tokens) {
+    return sli_state_part_rank(facts, format, tokens, 1);
+}
+
+/* Only mixers keep anything. */
+static sli_state_bytes sum_runs(const sli_table *layers, const sli_cache_format *format,
+                                int64_t tokens, int64_t tp) {
+    const sli_layer_run *runs = layers->rows;
+    sli_state_bytes sum = {0};
+    for (size_t i = 0; i < layers->count; i++) {
+        sli_state_bytes part = sli_state_part_rank(&runs[i].mixer->facts, format, tokens, tp);
+        sum.cached += runs[i].count * part.cached;
+        sum.fixed += runs[i].count * part.fixed;
+    }
+    return sum;
+}
+
+sli_state_bytes sli_state_kept(const sli_architecture *architecture, const sli_cache_format *format,
+                               int64_t tokens) {
+    return sum_runs(&architecture->layers, format, tokens, 1);
+}
+
+sli_state_bytes sli_state_mtp(const sli_architecture *architecture, const sli_cache_format *format,
+                              int64_t tokens) {
+    return sum_runs(&architecture->mtp_layers, format, tokens, 1);
+}
+
+sli_state_bytes sli_state_rank(const sli_architecture *architecture, const sli_cache_format *format,
+                               int64_t tokens, int64_t tp) {
+    return sum_runs(&architecture->layers, format, tokens, tp);
+}
+
+double sli_state_growth(const sli_architecture *architecture, const sli_cache_format *format) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    double growth_bytes = 0.0;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        const sli_part_facts *facts = &runs[i].mixer->facts;
+        for (int j = 0; j < facts->store_count; j++) {
+            const sli_store *store = &facts->stores[j];
+            growth_bytes += (double)(runs[i].count * row_bytes(store, format, 1)) *
+                            sli_growth_slope(&store->kept);
+        }
+    }
+    return growth_bytes;
+}
+
+int64_t sli_state_part_read(const sli_part_facts *facts, const sli_cache_format *format,
+                            int64_t tokens) {
+    int64_t moved_bytes = 0;
+    for (int i = 0; i < facts->store_count; i++) {
+        const sli_store *store = &facts->stores[i];
+        int64_t bytes = sli_growth_at(&store->read, tokens) * row_bytes(store, format, 1);
+        moved_bytes += store->is_rewritten ? 2 * bytes : bytes;
+    }
+    return moved_bytes;
+}
+
+int64_t sli_state_read(const sli_architecture *architecture, const sli_cache_format *format,
+                       int64_t tokens) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    int64_t moved_bytes = 0;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        moved_bytes += runs[i].count * sli_state_part_read(&runs[i].mixer->facts, format, tokens);
+    }
+    return moved_bytes;
 }
 
 int64_t sli_state_token_bytes(const sli_architecture *architecture) {
-    return sli_architecture_layers(architecture) *
-           layer_bytes(architecture, architecture->full.kv_heads);
+    return sli_state_token_rank_bytes(architecture, 1);
 }
 
 int64_t sli_state_token_rank_bytes(const sli_architecture *architecture, int64_t tp) {
     SL_ASSERT(sli_parallel_divides(architecture, tp));
-    return sli_architecture_layers(architecture) *
-           layer_bytes(architecture, architecture->full.kv_heads / tp);
+    return sli_state_rank(architecture, &sli_cache_formats[0], 1, tp).cached;
 }

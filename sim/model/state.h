@@ -1,19 +1,48 @@
 /*
- * What a token leaves behind in the cache, in bytes.
+ * What a sequence leaves behind in the cache, in bytes, and what a decode step reads of it.
  *
- * Floor model. Logical bytes: no paging, no alignment. 16-bit keys and values.
+ * Floor model. Logical bytes: no paging, no alignment. Exact integers; O(runs) each. Cached rows
+ * grow with the tokens and take the cache format; fixed state does not and has its own type.
  */
 #ifndef SLUICE_MODEL_STATE_H
 #define SLUICE_MODEL_STATE_H
 
 #include "model/architecture.h"
 
-#define SLI_KV_ELEMENT_BYTES 2
+typedef struct sli_state_bytes {
+    int64_t cached; /* rows that come with the tokens: keys and values, latents, entries, indexes */
+    int64_t fixed;  /* there from the first token on: recurrent, convolution, compressor states */
+} sli_state_bytes;
 
-/* Keys and values of one token over all layers of the whole model. */
+/* One part of one layer after so many tokens. */
+sli_state_bytes sli_state_part(const sli_part_facts *facts, const sli_cache_format *format,
+                               int64_t tokens);
+
+/* All layers of the backbone; those of multi-token prediction apart. */
+sli_state_bytes sli_state_kept(const sli_architecture *architecture, const sli_cache_format *format,
+                               int64_t tokens);
+sli_state_bytes sli_state_mtp(const sli_architecture *architecture, const sli_cache_format *format,
+                              int64_t tokens);
+
+/* Bytes that a token adds in the long run, when all windows are full. */
+double sli_state_growth(const sli_architecture *architecture, const sli_cache_format *format);
+
+/* Bytes that a decode step of one sequence moves when it has so many tokens: rows that it looks at,
+ * and fixed state that it rewrites, twice. */
+int64_t sli_state_part_read(const sli_part_facts *facts, const sli_cache_format *format,
+                            int64_t tokens);
+int64_t sli_state_read(const sli_architecture *architecture, const sli_cache_format *format,
+                       int64_t tokens);
+
+/* One part on the fullest of tp ranks: whole heads, copied where there are fewer than ranks. */
+sli_state_bytes sli_state_part_rank(const sli_part_facts *facts, const sli_cache_format *format,
+                                    int64_t tokens, int64_t tp);
+sli_state_bytes sli_state_rank(const sli_architecture *architecture, const sli_cache_format *format,
+                               int64_t tokens, int64_t tp);
+
+/* What the engine's blocks hold: bf16 rows of a token over all layers, on one rank. For
+ * architectures without sli_architecture_unheld; sli_parallel_divides must hold. */
 int64_t sli_state_token_bytes(const sli_architecture *architecture);
-
-/* The same on one rank; sli_parallel_divides(architecture, tp) must hold. */
 int64_t sli_state_token_rank_bytes(const sli_architecture *architecture, int64_t tp);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/grow.h"
+#include "base/minmax.h"
 
 #include <stdlib.h>
 
@@ -51,10 +52,6 @@ static void remember(sli_collector *collector, sl_err err) {
 /* The earlier of two times of which the first may not have come yet. */
 static int64_t earlier(int64_t known_ns, int64_t at_ns) {
     return known_ns < 0 || at_ns < known_ns ? at_ns : known_ns;
-}
-
-static int64_t later(int64_t known_ns, int64_t at_ns) {
-    return at_ns > known_ns ? at_ns : known_ns;
 }
 
 /* value / count to the nearest whole number, halves up; value >= 0, count >= 1. */
@@ -115,7 +112,7 @@ static void add_finished(sli_collector *collector, const sl_request_record *reco
     SL_ASSERT(record->generated_tokens >= 1);
     collector->finished_count++;
     collector->single_token_count += record->generated_tokens == 1;
-    collector->last_completion_ns = later(collector->last_completion_ns, record->end_ns);
+    collector->last_completion_ns = sli_max_i64(collector->last_completion_ns, record->end_ns);
     collector->finished_prompt_tokens += record->prompt_tokens;
     collector->finished_output_tokens += record->generated_tokens;
     for (int phase = 0; phase < SL_PHASE_COUNT; phase++) {
@@ -156,9 +153,39 @@ static void on_terminal(void *self, const sl_request_record *record) {
     }
 }
 
+static void note_arrival(sli_collector *collector, int64_t at_ns) {
+    if (collector->arrived_count == 0) {
+        collector->opening_arrival_ns = at_ns;
+    }
+    collector->arrived_count++;
+    collector->waiting_count++;
+    collector->last_waiting_count = collector->waiting_count;
+    collector->last_arrival_ns = at_ns;
+}
+
 static void on_transition(void *self, const sl_transition *transition) {
     sli_collector *collector = self;
-    collector->arrived_count += transition->kind == SL_ARRIVE;
+    switch ((sl_transition_kind)transition->kind) {
+    case SL_ARRIVE:
+        note_arrival(collector, transition->at_ns);
+        break;
+    case SL_REJECT: /* at the instant of its arrival */
+        collector->waiting_count--;
+        collector->last_waiting_count--;
+        break;
+    case SL_ADMIT:
+        collector->waiting_count--;
+        break;
+    case SL_PREEMPT:
+        collector->waiting_count++;
+        break;
+    case SL_ABORT: /* one that runs holds a block */
+        collector->waiting_count -= transition->blocks == 0;
+        break;
+    case SL_FIRST:
+    case SL_FINISH:
+        break;
+    }
 }
 
 static void on_step(void *self, const sl_step_record *step) {
@@ -173,12 +200,12 @@ static void on_step(void *self, const sl_step_record *step) {
     replica->pool_blocks = step->pool_blocks;
     replica->held_block_ns += (sli_u128)(uint64_t)step->held_blocks * (uint64_t)length_ns;
     replica->pool_block_ns += (sli_u128)(uint64_t)step->pool_blocks * (uint64_t)length_ns;
-    replica->peak_blocks = later(replica->peak_blocks, step->held_blocks);
+    replica->peak_blocks = sli_max_i64(replica->peak_blocks, step->held_blocks);
     if (step->pool_blocks > 0) {
         double frac = (double)step->held_blocks / (double)step->pool_blocks;
         replica->peak_frac = frac > replica->peak_frac ? frac : replica->peak_frac;
     }
-    collector->last_step_end_ns = later(collector->last_step_end_ns, step->end_ns);
+    collector->last_step_end_ns = sli_max_i64(collector->last_step_end_ns, step->end_ns);
 }
 
 static void on_gap(void *self, int64_t gap_ns, int64_t count) {

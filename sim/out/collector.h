@@ -87,6 +87,11 @@ typedef struct sli_collector {
     int64_t single_token_count; /* finished with one token: they have no TPOT */
     int64_t slo_met_count;
 
+    int64_t waiting_count;      /* requests that are in no batch, by their transitions */
+    int64_t last_waiting_count; /* of them when the last request arrived */
+    int64_t last_arrival_ns;    /* of all requests, by transitions; -1 = none */
+    int64_t opening_arrival_ns; /* the first of them */
+
     int64_t run_first_arrival_ns; /* of all requests; -1 = none */
     int64_t first_arrival_ns;     /* of the measured; -1 = none */
     int64_t last_completion_ns;   /* of the finished; -1 = none */

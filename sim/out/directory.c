@@ -1,6 +1,7 @@
 #include "out/directory.h"
 
 #include "out/database.h"
+#include "out/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +25,8 @@ typedef enum standing {
     STANDING_EMPTY,
     STANDING_OURS,
     STANDING_FOREIGN, /* holds something that sluice did not write, or no run.sqlite */
-    STANDING_NO_DIR,  /* a file, a link or the like */
+    STANDING_NO_DIR,  /* a file or the like */
+    STANDING_LOST,    /* a symbolic link that leads nowhere */
     STANDING_UNREADABLE,
 } standing;
 
@@ -72,6 +75,9 @@ static standing look_at(const char *path) {
     if (lstat(path, &status) != 0) {
         return errno == ENOENT ? STANDING_ABSENT : STANDING_UNREADABLE;
     }
+    if (S_ISLNK(status.st_mode)) {
+        return STANDING_LOST;
+    }
     if (!S_ISDIR(status.st_mode)) {
         return STANDING_NO_DIR;
     }
@@ -84,19 +90,23 @@ static standing look_at(const char *path) {
     return found;
 }
 
+static void clear_ours(int dir_fd) {
+    for (size_t i = 0; i < sizeof our_names / sizeof our_names[0]; i++) {
+        (void)unlinkat(dir_fd, our_names[i], 0);
+    }
+}
+
 /*
  * Removes a directory that was found empty or ours. What is not ours makes rmdir fail. Takes no
  * memory: what is half written goes away even when memory has run out.
  */
 static bool remove_ours(const char *path) {
-    int dir = open(path, O_RDONLY | O_DIRECTORY);
-    if (dir < 0) {
+    int fd = open(path, O_RDONLY | O_DIRECTORY);
+    if (fd < 0) {
         return false;
     }
-    for (size_t i = 0; i < sizeof our_names / sizeof our_names[0]; i++) {
-        (void)unlinkat(dir, our_names[i], 0);
-    }
-    close(dir);
+    clear_ours(fd);
+    close(fd);
     return rmdir(path) == 0;
 }
 
@@ -136,6 +146,11 @@ static sl_err check_target(sli_directory *directory, bool force, sli_diag *diag)
     case STANDING_NO_DIR:
         sli_diag_error(diag, no_mark, NULL, "%s exists and is not a directory", path);
         return SL_ERR_IO;
+    case STANDING_LOST:
+        sli_diag_error(diag, no_mark, NULL,
+                       "%s is a symbolic link that leads nowhere: make the folder that it names",
+                       path);
+        return SL_ERR_IO;
     case STANDING_UNREADABLE:
         break;
     }
@@ -152,26 +167,53 @@ static void make_parents(char *path) {
     }
 }
 
-/* Clears what a killed run left behind, then makes DIR.part anew. */
-static sl_err make_part(const sli_directory *directory, sli_diag *diag) {
-    const char *part = directory->part_path;
-    standing found = look_at(part);
-    bool is_cleared = found == STANDING_ABSENT;
-    if (found == STANDING_EMPTY || found == STANDING_OURS) {
-        is_cleared = remove_ours(part);
+/*
+ * Whether the open folder is ours alone from now on. Between mkdir and lock another run may have
+ * taken the folder for the rest of a dead one and have renamed it since.
+ */
+static bool is_locked(int fd, const char *path) {
+    struct stat locked;
+    struct stat named;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return false;
     }
-    if (!is_cleared) {
+    return fstat(fd, &locked) == 0 && lstat(path, &named) == 0 && locked.st_dev == named.st_dev &&
+           locked.st_ino == named.st_ino;
+}
+
+/* Takes what a killed run left behind, if nothing else is in it. */
+static sl_err take_part(int fd, const char *part, sli_diag *diag) {
+    if (fd >= 0 && !is_locked(fd, part)) {
+        sli_diag_error(diag, no_mark, NULL, "another run is writing there: %s is in use", part);
+        return SL_ERR_IO;
+    }
+    standing found = fd >= 0 ? look_at(part) : STANDING_NO_DIR;
+    if (found != STANDING_EMPTY && found != STANDING_OURS) {
         sli_diag_error(diag, no_mark, NULL,
                        "%s is in the way and is not the rest of an earlier run: move it away",
                        part);
         return SL_ERR_IO;
     }
+    clear_ours(fd);
+    return SL_OK;
+}
+
+/* DIR.part: there, empty and locked. */
+static sl_err make_part(sli_directory *directory, sli_diag *diag) {
+    const char *part = directory->part_path;
     make_parents(directory->part_path);
-    if (mkdir(part, 0777) != 0) {
+    if (mkdir(part, 0777) != 0 && errno != EEXIST) {
         sli_diag_error(diag, no_mark, NULL, "cannot create %s: %s", part, strerror(errno));
         return SL_ERR_IO;
     }
-    return SL_OK;
+    int fd = open(part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    sl_err err = take_part(fd, part, diag);
+    if (err == SL_OK) {
+        directory->lock_fd = fd;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    return err;
 }
 
 static void forget(sli_directory *directory) {
@@ -182,12 +224,17 @@ static void forget(sli_directory *directory) {
 }
 
 static sl_err set_paths(sli_directory *directory, const char *path) {
-    *directory = (sli_directory){.path = strdup(path)};
-    if (directory->path == NULL) {
+    char *trimmed = strdup(path);
+    if (trimmed == NULL) {
         return SL_ERR_NOMEM;
     }
     for (size_t end = strlen(path); end > 1 && path[end - 1] == '/'; end--) {
-        directory->path[end - 1] = '\0';
+        trimmed[end - 1] = '\0';
+    }
+    *directory = (sli_directory){.path = sli_follow_link(trimmed)};
+    free(trimmed);
+    if (directory->path == NULL) {
+        return SL_ERR_NOMEM;
     }
     directory->part_path = join(directory->path, ".part", "");
     directory->old_path = join(directory->path, ".old", "");
@@ -197,34 +244,62 @@ static sl_err set_paths(sli_directory *directory, const char *path) {
     return SL_OK;
 }
 
-sl_err sli_directory_open(sli_directory *directory, const char *path, bool force, sli_diag *diag) {
+sl_err sli_directory_init(sli_directory *directory, const char *path, sli_diag *diag) {
     sli_directory made = {0};
     sl_err err = set_paths(&made, path);
-    if (err != SL_OK) {
-        goto out;
-    }
-    if (!is_usable_name(made.path)) {
+    if (err == SL_OK && !is_usable_name(made.path)) {
         sli_diag_error(diag, no_mark, NULL, "'%s' cannot be an output directory", path);
         err = SL_ERR_IO;
-        goto out;
     }
-    err = check_target(&made, force, diag);
-    if (err != SL_OK) {
-        goto out;
-    }
-    if (look_at(made.old_path) != STANDING_ABSENT) {
-        sli_diag_error(diag, no_mark, NULL, "%s is in the way: move it away", made.old_path);
-        err = SL_ERR_IO;
-        goto out;
-    }
-    err = make_part(&made, diag);
-out:
     if (err != SL_OK) {
         forget(&made);
         return err;
     }
-    made.is_open = true;
     *directory = made;
+    return SL_OK;
+}
+
+sl_err sli_directory_open(sli_directory *directory, bool force, sli_diag *diag) {
+    SL_TRY(check_target(directory, force, diag));
+    if (look_at(directory->old_path) != STANDING_ABSENT) {
+        sli_diag_error(diag, no_mark, NULL, "%s is in the way: move it away", directory->old_path);
+        return SL_ERR_IO;
+    }
+    SL_TRY(make_part(directory, diag));
+    directory->is_open = true;
+    return SL_OK;
+}
+
+static const char *skip_dots(const char *path) {
+    while (strncmp(path, "./", 2) == 0) {
+        path += 2;
+    }
+    return path;
+}
+
+/* What is not there yet is known by its name alone. */
+static bool is_same_place(const char *a, const char *b) {
+    return strcmp(skip_dots(a), skip_dots(b)) == 0 || sli_is_same_file(a, b);
+}
+
+static bool is_replaced(const sli_directory *directory, const char *path) {
+    return is_same_place(path, directory->path) || is_same_place(path, directory->part_path) ||
+           is_same_place(path, directory->old_path);
+}
+
+sl_err sli_directory_covers(const sli_directory *directory, const char *path, bool *covers) {
+    char *above = strdup(path);
+    if (above == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    bool is_covered = is_replaced(directory, above);
+    for (char *slash = strrchr(above, '/'); slash != NULL; slash = strrchr(above, '/')) {
+        *slash = '\0';
+        is_covered = is_covered || is_replaced(directory, above);
+    }
+    bool stands_here = above[0] != '\0' && strcmp(above, "..") != 0; /* the first part of it */
+    *covers = is_covered || (stands_here && is_replaced(directory, "."));
+    free(above);
     return SL_OK;
 }
 
@@ -269,9 +344,9 @@ static sl_err commit_failed(const sli_directory *directory, sli_diag *diag) {
 
 sl_err sli_directory_commit(sli_directory *directory, sli_diag *diag) {
     bool is_replacing = directory->is_replacing;
+    directory->is_settled = true;
     /* Renaming onto a name that appeared since would replace an empty directory, or fail. */
     if (is_replacing && rename(directory->path, directory->old_path) != 0) {
-        directory->is_open = false;
         return commit_failed(directory, diag);
     }
     if (rename(directory->part_path, directory->path) != 0) {
@@ -280,10 +355,8 @@ sl_err sli_directory_commit(sli_directory *directory, sli_diag *diag) {
             sli_diag_error(diag, no_mark, NULL, "the earlier result stands in %s",
                            directory->old_path);
         }
-        directory->is_open = false;
         return err;
     }
-    directory->is_open = false;
     if (is_replacing && !remove_ours(directory->old_path)) {
         sli_diag_warning(diag, no_mark, NULL, "cannot remove the replaced result %s: %s",
                          directory->old_path, strerror(errno));
@@ -292,8 +365,11 @@ sl_err sli_directory_commit(sli_directory *directory, sli_diag *diag) {
 }
 
 void sli_directory_fini(sli_directory *directory) {
-    if (directory->is_open) {
+    if (directory->is_open && !directory->is_settled) {
         remove_ours(directory->part_path);
+    }
+    if (directory->is_open) {
+        close(directory->lock_fd);
     }
     forget(directory);
 }

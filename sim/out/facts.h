@@ -33,7 +33,8 @@ typedef struct sli_run_facts {
 
     uint64_t digest;
     int64_t simulated_ns;
-    double wall_s; /* 0 = not shown; never stored */
+    bool lacks_prefixes; /* no request said what its prompt shares, so nothing could be hit */
+    double wall_s;       /* 0 = not shown; never stored */
     bool is_partial;
     const char *partial_reason; /* why it stopped early, as `interrupted` */
 

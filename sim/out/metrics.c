@@ -1,6 +1,7 @@
 #include "out/metrics.h"
 
 #include "base/check.h"
+#include "base/minmax.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,6 +59,9 @@ static void sum_rates(const sli_collector *c, sli_metrics *m) {
     if (c->finished_count > 0) {
         window_s = (double)(c->last_completion_ns - c->first_arrival_ns) / ns_per_s;
     }
+    double arrivals_s = (double)(c->last_arrival_ns - c->opening_arrival_ns) / 1e9;
+    m->request_offered_per_s = ratio((double)(c->arrived_count - 1), arrivals_s);
+    m->backlog_frac = ratio((double)c->last_waiting_count, (double)c->arrived_count);
     m->request_throughput_per_s = ratio((double)c->finished_count, window_s);
     m->output_throughput_tokens_per_s = ratio((double)c->finished_output_tokens, window_s);
     m->prompt_throughput_tokens_per_s = ratio((double)c->finished_prompt_tokens, window_s);
@@ -87,9 +91,7 @@ static void sum_replicas(const sli_collector *c, sli_metrics *m) {
             peak_frac = replica->peak_frac;
         }
         m->step_count += replica->step_count;
-        if (replica->pool_blocks > m->pool_blocks) {
-            m->pool_blocks = replica->pool_blocks;
-        }
+        m->pool_blocks = sli_max_i64(m->pool_blocks, replica->pool_blocks);
     }
     m->kv_mean_frac = ratio((double)held_block_ns, (double)pool_block_ns);
     m->kv_peak_frac = pool_block_ns > 0 ? real_value(peak_frac) : null_value();
@@ -244,6 +246,8 @@ static void list_attribution(const sli_collector *c, sli_metrics *m) {
 static void list_rates(const sli_collector *c, sli_metrics *m) {
     int64_t finished = c->finished_count;
     int64_t measured = c->measured_count;
+    list(m, "request_offered_per_s", "1/s", m->request_offered_per_s, m->arrived_count);
+    list(m, "backlog_frac", "1", m->backlog_frac, m->arrived_count);
     list(m, "request_throughput_per_s", "1/s", m->request_throughput_per_s, finished);
     list(m, "output_throughput_tokens_per_s", "tokens/s", m->output_throughput_tokens_per_s,
          finished);

@@ -17,6 +17,9 @@
  *   TTFT parts         queued + own + interference + preempted, until the first token, as shares of
  *                      the sum of the TTFTs (out/collector.h)
  *   throughput         of the finished, over [first arrival measured, last completion]
+ *   offered            (arrivals - 1) / (last arrival - first arrival)
+ *   backlog            requests in no batch when the last one arrived / arrivals: a system that
+ *                      keeps up has a small one however long it runs
  *   SLO attainment     requests that meet the objective / measured requests (rejected, aborted and
  *                      unfinished ones do not meet it)
  *   goodput            requests that meet the objective / the window of the throughput
@@ -89,6 +92,8 @@ typedef struct sli_metrics {
     int64_t preemption_count;
     int64_t step_count;
     int64_t pool_blocks; /* the largest of a replica; 0 = no step ran */
+    sli_value request_offered_per_s;
+    sli_value backlog_frac;
     sli_value request_throughput_per_s;
     sli_value output_throughput_tokens_per_s;
     sli_value prompt_throughput_tokens_per_s;

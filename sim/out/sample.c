@@ -1,6 +1,7 @@
 #include "out/sample.h"
 
 #include "base/grow.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +27,6 @@ sl_err sli_sample_add(sli_sample *sample, int64_t value, uint64_t count) {
     return SL_OK;
 }
 
-static int compare_int64(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 sl_err sli_sample_summarise(const sli_sample *sample, sli_spread *spread) {
     size_t count = (size_t)sample->hist.count;
     if (count == 0) {
@@ -50,7 +45,7 @@ sl_err sli_sample_summarise(const sli_sample *sample, sli_spread *spread) {
             return SL_ERR_NOMEM;
         }
         memcpy(sorted, sample->values, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, compare_int64);
+        sli_sort_i64(sorted, count);
         made.p50 = sli_sorted_quantile(sorted, count, 0.50);
         made.p90 = sli_sorted_quantile(sorted, count, 0.90);
         made.p95 = sli_sorted_quantile(sorted, count, 0.95);

@@ -1,5 +1,6 @@
 #include "out/text.h"
 
+#include "base/check.h"
 #include "base/units.h"
 #include "out/database.h"
 #include "out/digest.h"
@@ -176,20 +177,61 @@ static void put_outcomes(FILE *file, const sli_run_facts *facts, const sli_metri
     }
 }
 
-static void put_row(FILE *file, const char *label, const sli_spread *s, const char *remark) {
-    if (s->count == 0) {
-        return;
-    }
+/* The table of latencies: its columns, and a row of it. */
+enum { COLUMN_COUNT = 6 };
+static const char *const column_names[COLUMN_COUNT] = {"mean", "p50", "p90", "p99", "max", "n"};
+
+typedef struct latency_row {
+    const char *label;
+    const sli_spread *spread;
+    const char *remark;
+} latency_row;
+
+/* All times of a row have one unit. */
+static time_unit format_cells(const sli_spread *s, char cells[COLUMN_COUNT][NUMBER_SIZE]) {
     time_unit unit = readable_unit(s->mean);
-    const double values[] = {s->mean, s->p50, s->p90, s->p99, (double)s->max};
-    char text[NUMBER_SIZE];
-    fprintf(file, "  %-10s %-2s", label, unit.name);
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        format_number(values[i] / unit.ns, text);
-        fprintf(file, " %8s", text);
+    const double values[COLUMN_COUNT - 1] = {s->mean, s->p50, s->p90, s->p99, (double)s->max};
+    for (int i = 0; i < COLUMN_COUNT - 1; i++) {
+        format_number(values[i] / unit.ns, cells[i]);
     }
-    sli_format_count(s->count, text, sizeof text);
-    fprintf(file, " %10s%s%s\n", text, remark[0] != '\0' ? "   " : "", remark);
+    sli_format_count(s->count, cells[COLUMN_COUNT - 1], NUMBER_SIZE);
+    return unit;
+}
+
+/* Wide enough for most runs, and wider where a number is longer. */
+static void find_widths(const latency_row *rows, size_t row_count, int widths[COLUMN_COUNT]) {
+    char cells[COLUMN_COUNT][NUMBER_SIZE];
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        widths[i] = i < COLUMN_COUNT - 1 ? 8 : 10;
+    }
+    for (size_t row = 0; row < row_count; row++) {
+        format_cells(rows[row].spread, cells);
+        for (int i = 0; i < COLUMN_COUNT; i++) {
+            int width = (int)strlen(cells[i]);
+            widths[i] = width > widths[i] ? width : widths[i];
+        }
+    }
+}
+
+static void put_table(FILE *file, const latency_row *rows, size_t row_count) {
+    int widths[COLUMN_COUNT];
+    find_widths(rows, row_count, widths);
+    fprintf(file, "\n%*s", INDENT, "");
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        fprintf(file, " %*s", widths[i], column_names[i]);
+    }
+    fputc('\n', file);
+    for (const latency_row *row = rows; row < rows + row_count; row++) {
+        if (row->spread->count == 0) {
+            continue;
+        }
+        char cells[COLUMN_COUNT][NUMBER_SIZE];
+        fprintf(file, "  %-10s %-2s", row->label, format_cells(row->spread, cells).name);
+        for (int i = 0; i < COLUMN_COUNT; i++) {
+            fprintf(file, " %*s", widths[i], cells[i]);
+        }
+        fprintf(file, "%s%s\n", row->remark[0] != '\0' ? "   " : "", row->remark);
+    }
 }
 
 static void put_latencies(FILE *file, const sli_metrics *m) {
@@ -197,14 +239,15 @@ static void put_latencies(FILE *file, const sli_metrics *m) {
         fputs("\n  no latencies: no measured request finished\n", file);
         return;
     }
-    fprintf(file, "\n%*s %8s %8s %8s %8s %8s %10s\n", INDENT, "", "mean", "p50", "p90", "p99",
-            "max", "n");
-    put_row(file, "TTFT", &m->ttft_ns, "");
-    put_row(file, "TPOT", &m->tpot_ns, m->single_token_count > 0 ? "(outputs > 1 token)" : "");
-    put_row(file, "ITL", &m->itl_ns, "");
-    put_row(file, "E2E", &m->e2e_ns, "");
-    put_row(file, "E2E/token", &m->normalised_ns_per_token, "");
-    put_row(file, "queued", &m->queue_delay_ns, "");
+    const latency_row rows[] = {
+        {"TTFT", &m->ttft_ns, ""},
+        {"TPOT", &m->tpot_ns, m->single_token_count > 0 ? "(outputs > 1 token)" : ""},
+        {"ITL", &m->itl_ns, ""},
+        {"E2E", &m->e2e_ns, ""},
+        {"E2E/token", &m->normalised_ns_per_token, ""},
+        {"queued", &m->queue_delay_ns, ""},
+    };
+    put_table(file, rows, sizeof rows / sizeof rows[0]);
     if (!m->ttft_ns.is_exact) {
         fprintf(file, "  quantiles come from histograms: within %.1f %%\n",
                 100 * SLI_HIST_RELATIVE_ERROR);
@@ -214,14 +257,26 @@ static void put_latencies(FILE *file, const sli_metrics *m) {
     }
 }
 
+/* What was asked for, where it says something that the throughput does not. */
+static bool offers_more(const sli_metrics *m) {
+    return m->request_offered_per_s.kind == SLI_VALUE_REAL &&
+           m->request_offered_per_s.real > 1.02 * m->request_throughput_per_s.real;
+}
+
 static void put_throughput(FILE *file, const sli_metrics *m) {
     if (m->request_throughput_per_s.kind != SLI_VALUE_REAL) {
         return;
     }
     char text[NUMBER_SIZE];
     line l = begin_line(file, "  throughput", INDENT);
+    char offered[NUMBER_SIZE];
     format_number(m->request_throughput_per_s.real, text);
-    put_part(&l, "%s req/s", text);
+    if (offers_more(m)) {
+        format_number(m->request_offered_per_s.real, offered);
+        put_part(&l, "%s of %s req/s offered", text, offered);
+    } else {
+        put_part(&l, "%s req/s", text);
+    }
     format_number(m->output_throughput_tokens_per_s.real, text);
     put_part(&l, "%s output tok/s", text);
     format_number(m->prompt_throughput_tokens_per_s.real, text);
@@ -272,7 +327,23 @@ static void put_preemptions(FILE *file, const sli_metrics *m) {
     end_line(&l);
 }
 
-static void put_memory(FILE *file, const sli_metrics *m) {
+/* Without anything to share, no hits are no finding. */
+static void put_prefix(FILE *file, const sli_run_facts *facts, const sli_metrics *m) {
+    if (m->prefix_hit_frac.kind != SLI_VALUE_REAL) {
+        return;
+    }
+    char text[NUMBER_SIZE];
+    line l = begin_line(file, "  prefix", INDENT);
+    if (facts->lacks_prefixes) {
+        put_part(&l, "the workload shares none");
+    } else {
+        format_percent(m->prefix_hit_frac.real, text);
+        put_part(&l, "hits %s of prompt tokens", text);
+    }
+    end_line(&l);
+}
+
+static void put_memory(FILE *file, const sli_run_facts *facts, const sli_metrics *m) {
     if (m->step_count == 0) {
         return;
     }
@@ -292,12 +363,7 @@ static void put_memory(FILE *file, const sli_metrics *m) {
     }
     end_line(&l);
     put_preemptions(file, m);
-    if (m->prefix_hit_frac.kind == SLI_VALUE_REAL) {
-        format_percent(m->prefix_hit_frac.real, text);
-        l = begin_line(file, "  prefix", INDENT);
-        put_part(&l, "hits %s of prompt tokens", text);
-        end_line(&l);
-    }
+    put_prefix(file, facts, m);
     if (m->busy_frac.kind == SLI_VALUE_REAL) {
         format_percent(m->busy_frac.real, text);
         sli_format_count(m->step_count, blocks, sizeof blocks);
@@ -308,39 +374,67 @@ static void put_memory(FILE *file, const sli_metrics *m) {
     }
 }
 
-/* A part of a whole, in whole percent; what rounds to nothing is left out. */
-static void put_share(line *l, const char *name, double frac) {
-    if (frac >= 0.005) {
-        put_part(l, "%s %.0f %%", name, 100 * frac);
-    }
-}
-
-/* The tail if it is known, else the mean. */
-static void put_ttft_shares(FILE *file, const sli_metrics *m) {
-    static const char *const names[SLI_TTFT_PART_COUNT] = {
-        [SLI_TTFT_QUEUED] = "queue",
-        [SLI_TTFT_OWN] = "own prefill",
-        [SLI_TTFT_INTERFERENCE] = "interference",
-        [SLI_TTFT_PREEMPTED] = "preempted",
-    };
-    bool has_tail = m->ttft_p99_shares.count > 0;
-    const sli_ttft_shares *shares = has_tail ? &m->ttft_p99_shares : &m->ttft_mean_shares;
-    if (shares->count == 0) {
-        return;
-    }
-    line l = begin_line(file, has_tail ? "  P99 TTFT is" : "  mean TTFT is", INDENT);
-    for (int part = 0; part < SLI_TTFT_PART_COUNT; part++) {
-        put_share(&l, names[part], shares->part_frac[part]);
-    }
-    end_line(&l);
-}
-
 static int largest_of(const double *fracs, int count) {
     int largest = 0;
     for (int i = 1; i < count; i++) {
         largest = fracs[i] > fracs[largest] ? i : largest;
     }
     return largest;
+}
+
+/* A part of a whole. */
+typedef struct share {
+    const char *name;
+    double frac;
+} share;
+
+/*
+ * Shares in whole percent that add up to what they add up to together: all are rounded down, and
+ * what is missing goes to those that lost most (the method of the largest remainder). What comes to
+ * nothing is left out.
+ */
+static void put_shares(line *l, const share *shares, int count) {
+    enum { SHARES_MAX = 16 };
+    double lost[SHARES_MAX];
+    int percents[SHARES_MAX];
+    double sum = 0;
+    int missing = 0;
+    SL_ASSERT(count <= SHARES_MAX);
+    for (int i = 0; i < count; i++) {
+        double percent = shares[i].frac > 0 ? 100 * shares[i].frac : 0;
+        percents[i] = (int)percent;
+        lost[i] = percent - percents[i];
+        sum += percent;
+        missing -= percents[i];
+    }
+    for (missing += (int)(sum + 0.5); missing > 0; missing--) {
+        int most = largest_of(lost, count);
+        percents[most]++;
+        lost[most] = 0;
+    }
+    for (int i = 0; i < count; i++) {
+        if (percents[i] > 0) {
+            put_part(l, "%s %d %%", shares[i].name, percents[i]);
+        }
+    }
+}
+
+/* The tail if it is known, else the mean. */
+static void put_ttft_shares(FILE *file, const sli_metrics *m) {
+    bool has_tail = m->ttft_p99_shares.count > 0;
+    const sli_ttft_shares *ttft = has_tail ? &m->ttft_p99_shares : &m->ttft_mean_shares;
+    if (ttft->count == 0) {
+        return;
+    }
+    const share shares[SLI_TTFT_PART_COUNT] = {
+        {"queue", ttft->part_frac[SLI_TTFT_QUEUED]},
+        {"own prefill", ttft->part_frac[SLI_TTFT_OWN]},
+        {"interference", ttft->part_frac[SLI_TTFT_INTERFERENCE]},
+        {"preempted", ttft->part_frac[SLI_TTFT_PREEMPTED]},
+    };
+    line l = begin_line(file, has_tail ? "  P99 TTFT is" : "  mean TTFT is", INDENT);
+    put_shares(&l, shares, SLI_TTFT_PART_COUNT);
+    end_line(&l);
 }
 
 /* The largest parts first; the small ones together are `other`, and stand apart in the metrics. */
@@ -357,23 +451,23 @@ static void put_running_shares(FILE *file, const sli_metrics *m) {
     };
     const double small_frac = 0.05;
     double left_fracs[PART_COUNT];
+    share shares[PART_COUNT + 1];
+    int count = 0;
     double other_frac = 1.0;
     if (m->running_shares.count == 0) {
         return;
     }
     memcpy(left_fracs, m->running_shares.own_frac, sizeof m->running_shares.own_frac);
     left_fracs[INTERFERENCE] = m->running_shares.interference_frac;
-    line l = begin_line(file, "  running is", INDENT);
-    for (int place = 0; place < PART_COUNT; place++) {
-        int largest = largest_of(left_fracs, PART_COUNT);
-        if (left_fracs[largest] < small_frac) {
-            break;
-        }
-        put_share(&l, names[largest], left_fracs[largest]);
-        other_frac -= left_fracs[largest];
-        left_fracs[largest] = 0.0;
+    for (int i = largest_of(left_fracs, PART_COUNT); left_fracs[i] >= small_frac;
+         i = largest_of(left_fracs, PART_COUNT)) {
+        shares[count++] = (share){names[i], left_fracs[i]};
+        other_frac -= left_fracs[i];
+        left_fracs[i] = 0.0;
     }
-    put_share(&l, "other", other_frac);
+    shares[count++] = (share){"other", other_frac};
+    line l = begin_line(file, "  running is", INDENT);
+    put_shares(&l, shares, count);
     end_line(&l);
 }
 
@@ -397,15 +491,15 @@ static void put_footer(FILE *file, const sli_run_facts *facts) {
 }
 
 /* Rates, objective, memory and attribution: whatever there is to say, behind one empty line. */
-static void put_results(FILE *file, const sli_slo *slo, const sli_metrics *m) {
+static void put_results(FILE *file, const sli_run_facts *facts, const sli_metrics *m) {
     if (m->step_count == 0 && m->slo_attainment_frac.kind == SLI_VALUE_NULL &&
         m->request_throughput_per_s.kind == SLI_VALUE_NULL) {
         return;
     }
     fputc('\n', file);
     put_throughput(file, m);
-    put_slo(file, slo, m);
-    put_memory(file, m);
+    put_slo(file, &facts->slo, m);
+    put_memory(file, facts, m);
     put_ttft_shares(file, m);
     put_running_shares(file, m);
 }
@@ -414,7 +508,7 @@ sl_err sli_text_write(FILE *file, const sli_run_facts *facts, const sli_metrics 
     put_heading(file, facts);
     put_outcomes(file, facts, metrics);
     put_latencies(file, metrics);
-    put_results(file, &facts->slo, metrics);
+    put_results(file, facts, metrics);
     put_footer(file, facts);
     return fflush(file) != 0 || ferror(file) ? SL_ERR_IO : SL_OK;
 }

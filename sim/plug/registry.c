@@ -55,10 +55,35 @@ static bool is_name(const char *name) {
            name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
+/* Of the C type that a value has in the instance (sluice/param.h); 0 = there is no such type. */
+static size_t value_bytes(sl_type type) {
+    switch (type) {
+    case SL_TYPE_BOOL:
+        return sizeof(bool);
+    case SL_TYPE_INT:
+        return sizeof(int64_t);
+    case SL_TYPE_REAL:
+        return sizeof(double);
+    case SL_TYPE_CHOICE:
+        return sizeof(int);
+    case SL_TYPE_STRING:
+    case SL_TYPE_PATH:
+    case SL_TYPE_NAME_OR_PATH:
+        return sizeof(const char *);
+    }
+    return 0;
+}
+
+static bool param_fits(const sl_policy *policy, const sl_param *param) {
+    size_t bytes = value_bytes(param->type);
+    return param->name != NULL && param->help != NULL && bytes > 0 &&
+           bytes <= policy->instance_bytes && param->offset <= policy->instance_bytes - bytes &&
+           (param->type != SL_TYPE_CHOICE || param->choices != NULL);
+}
+
 static bool params_fit(const sl_policy *policy) {
     for (size_t i = 0; i < policy->param_count; i++) {
-        const sl_param *param = &policy->params[i];
-        if (param->name == NULL || param->help == NULL || param->offset >= policy->instance_bytes) {
+        if (policy->params == NULL || !param_fits(policy, &policy->params[i])) {
             return false;
         }
     }
@@ -83,7 +108,7 @@ static const char *fault_of(const sl_policy *policy) {
         return "decides nothing: its decision hook is missing";
     }
     return params_fit(policy) ? NULL
-                              : "has a parameter without name, help or place in its instance";
+                              : "has a parameter without name, help, type or place in its instance";
 }
 
 static const char *name_of(const sl_policy *policy) {

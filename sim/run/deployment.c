@@ -1,5 +1,6 @@
 #include "run/deployment.h"
 
+#include "base/units.h"
 #include "model/parallel.h"
 #include "plug/instance.h"
 #include "workloads/source.h"
@@ -11,7 +12,30 @@ static sli_catalogue_site site_of(const sli_scenario_file *file, const char *pat
     return (sli_catalogue_site){.mark = sli_scenario_mark(file, path), .key = path};
 }
 
+/*
+ * The answer for two parts that were both looked at: what stops everything, else a mistake, else a
+ * lack of memory.
+ */
+static sl_err worse(sl_err a, sl_err b) {
+    bool is_lesser = a == SL_OK || a == SL_ERR_FIT || (a == SL_ERR_CONFIG && b == SL_ERR_NOMEM);
+    return is_lesser && b != SL_OK ? b : a;
+}
+
 /* ---- What is served on what ---- */
+
+/* Other architectures can be counted (model/state.h) but not yet run. */
+static sl_err check_held(const sli_scenario_file *file, const sli_architecture *architecture,
+                         sli_diag *diag) {
+    const sli_layer_part *part = sli_architecture_unheld(architecture);
+    if (part == NULL) {
+        return SL_OK;
+    }
+    sli_diag_error(diag, sli_scenario_mark(file, "model.name"), "model.name",
+                   "%s has layers with '%s' (type %s), which cannot be run yet: only full gqa "
+                   "attention and dense feed-forwards can",
+                   architecture->id, part->name, part->kind->name);
+    return SL_ERR_CONFIG;
+}
 
 static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
@@ -20,10 +44,13 @@ static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment
                                              &deployment->architecture);
     sl_err device_err = sli_device_read(&file->arena, scenario->hardware, site_of(file, "hardware"),
                                         diag, &deployment->device);
-    SL_TRY(model_err);
-    SL_TRY(device_err);
-    return sli_parallel_check(deployment->architecture, scenario->replicas.tp,
-                              sli_scenario_mark(file, "replicas.tp"), "replicas.tp", diag);
+    if (model_err == SL_OK) {
+        model_err = worse(check_held(file, deployment->architecture, diag),
+                          sli_parallel_check(deployment->architecture, scenario->replicas.tp,
+                                             sli_scenario_mark(file, "replicas.tp"), "replicas.tp",
+                                             diag));
+    }
+    return worse(model_err, device_err);
 }
 
 static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
@@ -40,9 +67,8 @@ static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deploymen
                            "memory", diag, &deployment->budget);
 }
 
-static sl_err make_cost(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
+static sl_err make_cost(sli_scenario_file *file, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
-    SL_TRY(sli_cost_check(&scenario->cost, sli_scenario_mark(file, "cost"), "cost", diag));
     deployment->assumed_count = sli_cost_assumed(&scenario->cost, deployment->device,
                                                  scenario->replicas.tp, deployment->assumed);
     return sli_cost_create(&file->arena, &scenario->cost, deployment->architecture,
@@ -85,30 +111,42 @@ static void configure_engine(const sli_scenario *scenario, sli_deployment *deplo
     deployment->cluster.replica_count = (uint32_t)scenario->replicas.count;
 }
 
-/* What a policy that reserves for the longest context asks of the rest. */
-static sl_err check_reservation(sli_scenario_file *file, sli_diag *diag,
+static bool reserves_max_len(const sli_deployment *deployment) {
+    return (deployment->cluster.batch->policy.capabilities & SL_CAP_RESERVES_MAX_LEN) != 0;
+}
+
+/* A policy that reserves for the longest context excludes that blocks are shared. */
+static sl_err check_sharing(const sli_scenario_file *file, sli_diag *diag,
+                            const sli_deployment *deployment) {
+    const sli_scenario *scenario = &file->values;
+    if (!reserves_max_len(deployment) || scenario->prefix.index == SLI_PREFIX_NONE) {
+        return SL_OK;
+    }
+    sli_diag_error(diag, scenario->engine.policy.mark, "engine.policy",
+                   "'%s' reserves blocks for the longest context, which cannot be shared; it needs "
+                   "prefix.index: none, and admits more at once with a lower engine.max_model_len",
+                   deployment->cluster.batch->policy.name);
+    return SL_ERR_CONFIG;
+}
+
+/* What it reserves has to be there. */
+static sl_err check_reservation(const sli_scenario_file *file, sli_diag *diag,
                                 const sli_deployment *deployment) {
     const sl_policy *policy = &deployment->cluster.batch->policy;
     const sli_engine_config *engine = &deployment->cluster.engine;
-    if ((policy->capabilities & SL_CAP_RESERVES_MAX_LEN) == 0) {
+    if (!reserves_max_len(deployment)) {
         return SL_OK;
     }
     sli_mark mark = file->values.engine.policy.mark;
-    if (engine->pool.has_index) {
-        sli_diag_error(diag, mark, "engine.policy",
-                       "'%s' reserves blocks for the longest context, which cannot be shared; "
-                       "it needs prefix.index: none",
-                       policy->name);
-        return SL_ERR_CONFIG;
-    }
     int64_t need_blocks = (engine->max_model_tokens + engine->pool.block_tokens - 1) /
                           engine->pool.block_tokens;
     if (need_blocks > engine->pool.block_count) {
         sli_diag_error(diag, mark, "engine.policy",
-                       "'%s' reserves %lld blocks for a request (max_model_len %lld tokens), the "
-                       "cache has %lld; lower engine.max_model_len or raise replicas.tp",
-                       policy->name, (long long)need_blocks, (long long)engine->max_model_tokens,
-                       (long long)engine->pool.block_count);
+                       "'%s' reserves %s blocks for a request (max_model_len %s tokens), the "
+                       "cache has %s; lower engine.max_model_len or raise replicas.tp",
+                       policy->name, sli_say_number((double)need_blocks).text,
+                       sli_say_number((double)engine->max_model_tokens).text,
+                       sli_say_number((double)engine->pool.block_count).text);
         return SL_ERR_FIT;
     }
     return SL_OK;
@@ -151,14 +189,24 @@ static sl_err create_policies(sli_scenario_file *file, sli_diag *diag, sli_deplo
     return SL_OK;
 }
 
+/* Each as far as it can be looked at, whatever is wrong with the others. */
+static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
+    const sli_cost_config *cost = &file->values.cost;
+    sl_err err = read_parts(file, diag, deployment);
+    if (err == SL_OK) {
+        err = find_memory(file, diag, deployment);
+    }
+    err = worse(err, sli_cost_check(cost, sli_scenario_mark(file, "cost"), "cost", diag));
+    return worse(err, check_sharing(file, diag, deployment));
+}
+
 sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     *deployment = (sli_deployment){
         .cluster = {.batch = file->values.engine.policy.type->item,
                     .route = file->values.route.type->item},
     };
-    SL_TRY(read_parts(file, diag, deployment));
-    SL_TRY(find_memory(file, diag, deployment));
-    SL_TRY(make_cost(file, diag, deployment));
+    SL_TRY(check_parts(file, diag, deployment));
+    SL_TRY(make_cost(file, deployment));
     configure_engine(&file->values, deployment);
     SL_TRY(check_reservation(file, diag, deployment));
     return create_policies(file, diag, deployment);

@@ -4,20 +4,19 @@
 #include "out/database.h"
 #include "out/digest.h"
 #include "out/directory.h"
+#include "out/file.h"
 #include "run/recorder.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Where the results go; all zeroed when nothing is written. */
 typedef struct outputs {
     bool has_dir;
+    bool has_trace;
     sli_directory directory;
     sli_database database;
-    FILE *trace;      /* until it is written */
-    char *trace_part; /* its path until it has the final one */
+    sli_file trace;
 } outputs;
 
 static bool is_none(const char *text) {
@@ -37,72 +36,71 @@ static sl_err open_database(const sli_scenario *scenario, outputs *out, sli_diag
     return err;
 }
 
-static sl_err trace_failed(const char *path, sli_diag *diag) {
-    sli_diag_error(diag, (sli_mark){.file = path}, "output.trace", "cannot be written: %s",
-                   strerror(errno));
-    return SL_ERR_IO;
+/*
+ * Whether a file is one of those that the scenario was read from or that it names: the trace,
+ * model, hardware or plugin, all of which stand in the tree as absolute paths.
+ */
+static bool is_input(const sli_node *node, const char *path) {
+    bool is_path = node->kind == SLI_NODE_SCALAR && node->text[0] == '/';
+    if ((node->mark.file != NULL && sli_is_same_file(node->mark.file, path)) ||
+        (is_path && sli_is_same_file(node->text, path))) {
+        return true;
+    }
+    for (const sli_node *child = node->first; child != NULL; child = child->next) {
+        bool is_itself = child->key != NULL && strcmp(child->key, "output") == 0;
+        if (!is_itself && is_input(child, path)) {
+            return true;
+        }
+    }
+    return false;
 }
 
-static sl_err open_trace(const char *path, outputs *out, sli_diag *diag) {
-    char *part = malloc(strlen(path) + sizeof ".part");
-    if (part == NULL) {
-        return SL_ERR_NOMEM;
+static sl_err open_trace(const sli_execution *execution, outputs *out, sli_diag *diag) {
+    const char *path = execution->file->values.output.trace;
+    sli_mark mark = sli_scenario_mark(execution->file, "output.trace");
+    if (is_input(execution->file->root, path)) {
+        sli_diag_error(diag, mark, "output.trace", "%s is read by this scenario: give another name",
+                       path);
+        return SL_ERR_IO;
     }
-    sprintf(part, "%s.part", path);
-    out->trace = fopen(part, "w");
-    if (out->trace == NULL) {
-        sl_err err = trace_failed(path, diag);
-        free(part);
-        return err;
+    bool is_covered = false;
+    if (out->has_dir) {
+        SL_TRY(sli_directory_covers(&out->directory, path, &is_covered));
     }
-    out->trace_part = part;
+    if (is_covered) {
+        sli_diag_error(diag, mark, "output.trace",
+                       "%s cannot be in output.dir (%s), which is replaced as a whole: give a "
+                       "name outside of it",
+                       path, execution->file->values.output.dir);
+        return SL_ERR_IO;
+    }
+    SL_TRY(sli_file_open(&out->trace, path, "output.trace", execution->replaces, diag));
+    out->has_trace = true;
     return SL_OK;
 }
 
+/* Whatever is refused leaves nothing behind: folders are made last. */
 static sl_err open_outputs(const sli_execution *execution, outputs *out, sli_diag *diag) {
     const sli_scenario *scenario = &execution->file->values;
     if (!is_none(scenario->output.dir)) {
-        SL_TRY(
-            sli_directory_open(&out->directory, scenario->output.dir, execution->replaces, diag));
+        SL_TRY(sli_directory_init(&out->directory, scenario->output.dir, diag));
         out->has_dir = true;
-        SL_TRY(open_database(scenario, out, diag));
     }
     if (!is_none(scenario->output.trace)) {
-        SL_TRY(open_trace(scenario->output.trace, out, diag));
+        SL_TRY(open_trace(execution, out, diag));
+    }
+    if (out->has_dir) {
+        SL_TRY(sli_directory_open(&out->directory, execution->replaces, diag));
+        SL_TRY(open_database(scenario, out, diag));
     }
     return SL_OK;
 }
 
 /* What was not committed is removed. */
 static void close_outputs(outputs *out) {
-    if (out->trace != NULL) {
-        fclose(out->trace);
-    }
-    if (out->trace_part != NULL) {
-        remove(out->trace_part);
-    }
-    free(out->trace_part);
+    sli_file_fini(&out->trace);
     sli_database_fini(&out->database);
     sli_directory_fini(&out->directory);
-}
-
-/* Brings all of it into the file, which keeps its preliminary name. */
-static sl_err finish_trace(const char *path, outputs *out, const sli_recorder *recorder,
-                           sli_diag *diag) {
-    FILE *file = out->trace;
-    out->trace = NULL;
-    bool is_written = recorder->status == SL_OK;
-    is_written = fclose(file) == 0 && is_written;
-    return is_written ? SL_OK : trace_failed(path, diag);
-}
-
-static sl_err commit_trace(const char *path, outputs *out, sli_diag *diag) {
-    if (rename(out->trace_part, path) != 0) {
-        return trace_failed(path, diag);
-    }
-    free(out->trace_part);
-    out->trace_part = NULL;
-    return SL_OK;
 }
 
 static sl_err commit_directory(const sli_execution *execution, outputs *out, sli_diag *diag) {
@@ -123,16 +121,14 @@ static sl_err commit_directory(const sli_execution *execution, outputs *out, sli
 /* Final names come last, when all is written. */
 static sl_err commit_outputs(sli_execution *execution, outputs *out, const sli_recorder *recorder,
                              sli_diag *diag) {
-    const sli_output_config *config = &execution->file->values.output;
-    bool has_trace = out->trace != NULL;
-    if (has_trace) {
-        SL_TRY(finish_trace(config->trace, out, recorder, diag));
+    if (out->has_trace) {
+        SL_TRY(sli_file_finish(&out->trace, recorder->why, diag));
     }
     if (out->has_dir) {
-        execution->facts.results_dir = config->dir;
+        execution->facts.results_dir = execution->file->values.output.dir;
         SL_TRY(commit_directory(execution, out, diag));
     }
-    return has_trace ? commit_trace(config->trace, out, diag) : SL_OK;
+    return out->has_trace ? sli_file_commit(&out->trace, diag) : SL_OK;
 }
 
 /* ---- The trial ---- */
@@ -197,9 +193,8 @@ static sl_err run_and_commit(sli_execution *execution, sl_source source, sli_dia
     if (err != SL_OK) {
         goto out;
     }
-    sli_recorder recorder = {.source = source, .file = out.trace};
-    execution->deployment.cluster.source = out.trace != NULL ? sli_recorder_source(&recorder)
-                                                             : source;
+    sli_recorder recorder = {.source = source, .file = out.trace.stream};
+    execution->deployment.cluster.source = out.has_trace ? sli_recorder_source(&recorder) : source;
     run_trial(execution, &out, &digest);
     if (!gives_results(execution->result.status)) {
         sli_diag_error(diag, (sli_mark){0}, NULL, "%s", execution->result.text);

@@ -12,7 +12,7 @@
 typedef struct sli_execution {
     /* in */
     sli_scenario_file *file;
-    bool replaces;                 /* an earlier result in the output directory */
+    bool replaces;                 /* an earlier result, or an earlier export */
     const sl_probe *watcher;       /* one more listener, or NULL */
     const volatile int *interrupt; /* becomes non-zero to stop early, or NULL */
     /* out, valid until sli_execution_fini if has_results */

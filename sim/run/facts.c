@@ -4,8 +4,34 @@
 #include "sluice/sluice.h"
 #include "workloads/source.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+/* ---- Texts of any length ---- */
+
+/* A text that grows in memory until it moves to an arena. */
+typedef struct draft {
+    FILE *stream;
+    char *buffer;
+    size_t size;
+} draft;
+
+/* The draft must not move until it ends. */
+static bool draft_begin(draft *it) {
+    *it = (draft){0};
+    it->stream = open_memstream(&it->buffer, &it->size);
+    return it->stream != NULL;
+}
+
+/* NULL when memory is out. */
+static char *draft_end(draft *it, sli_arena *arena) {
+    bool is_whole = !ferror(it->stream);
+    is_whole = fclose(it->stream) == 0 && is_whole;
+    is_whole = is_whole && it->buffer != NULL; /* glibc loses it without an error */
+    char *text = is_whole ? sli_arena_copy(arena, it->buffer, it->size) : NULL;
+    free(it->buffer);
+    return text;
+}
 
 /* ---- The scenario, flattened ---- */
 
@@ -41,18 +67,26 @@ static const char *origin_text(sli_arena *arena, const sli_node *node) {
 }
 
 /* Lists print in flow style: [[a, b], [c, d]]. */
-static char *value_text(sli_arena *arena, const sli_node *node) {
+static void print_value(FILE *stream, const sli_node *node) {
     if (node->kind == SLI_NODE_SCALAR) {
-        return sli_arena_strdup(arena, node->text);
+        fputs(node->text, stream);
+        return;
     }
-    char *text = sli_arena_strdup(arena, "[");
-    for (const sli_node *child = node->first; child != NULL && text != NULL; child = child->next) {
-        char *item = value_text(arena, child);
-        text = item == NULL ? NULL
-                            : sli_arena_printf(arena, "%s%s%s", text,
-                                               child == node->first ? "" : ", ", item);
+    fputc('[', stream);
+    for (const sli_node *child = node->first; child != NULL; child = child->next) {
+        fputs(child == node->first ? "" : ", ", stream);
+        print_value(stream, child);
     }
-    return text == NULL ? NULL : sli_arena_printf(arena, "%s]", text);
+    fputc(']', stream);
+}
+
+static char *value_text(sli_arena *arena, const sli_node *node) {
+    draft text;
+    if (!draft_begin(&text)) {
+        return NULL;
+    }
+    print_value(text.stream, node);
+    return draft_end(&text, arena);
 }
 
 static void flatten(param_list *list, const char *path, const sli_node *node) {
@@ -94,22 +128,13 @@ static sl_err gather_params(sli_scenario_file *file, sli_run_facts *facts) {
 /* ---- The scenario as text ---- */
 
 static sl_err write_scenario(sli_scenario_file *file, sli_run_facts *facts) {
-    char *buffer = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&buffer, &size);
-    if (stream == NULL) {
+    draft text;
+    if (!draft_begin(&text)) {
         return SL_ERR_NOMEM;
     }
-    sl_err err = sli_tree_write(file->root, stream);
-    if (fclose(stream) != 0 && err == SL_OK) {
-        err = SL_ERR_NOMEM;
-    }
-    if (err == SL_OK) {
-        facts->scenario = sli_arena_copy(&file->arena, buffer, size);
-        err = facts->scenario != NULL ? SL_OK : SL_ERR_NOMEM;
-    }
-    free(buffer);
-    return err;
+    sl_err err = sli_tree_write(file->root, text.stream);
+    facts->scenario = draft_end(&text, &file->arena);
+    return err == SL_OK && facts->scenario == NULL ? SL_ERR_NOMEM : err;
 }
 
 /* ---- Warnings ---- */
@@ -128,19 +153,70 @@ static const char *thrash_warning(sli_arena *arena, const sli_metrics *metrics) 
         100.0 * share->real);
 }
 
-static const char *rejected_warning(sli_arena *arena, const sli_metrics *metrics) {
-    char rejected[32];
-    char arrived[32];
-    if (metrics->rejected_count == 0) {
+/* A queue that is long when the last request comes has been growing: its waits say how long the run
+ * was, not how good the system is. */
+static const char *overload_warning(sli_arena *arena, const sli_metrics *metrics) {
+    const sli_value *backlog = &metrics->backlog_frac;
+    bool is_spread = metrics->request_offered_per_s.kind == SLI_VALUE_REAL;
+    if (!is_spread || backlog->kind != SLI_VALUE_REAL || backlog->real < SLI_OVERLOAD_FRAC ||
+        backlog->real * (double)metrics->arrived_count < SLI_OVERLOAD_REQUESTS) {
         return NULL;
     }
-    sli_format_count(metrics->rejected_count, rejected, sizeof rejected);
-    sli_format_count(metrics->arrived_count, arrived, sizeof arrived);
-    return sli_arena_printf(arena,
-                            "%s of %s requests were rejected: too long for engine.max_model_len or "
-                            "larger than the whole KV cache",
-                            metrics->rejected_count == metrics->arrived_count ? "all" : rejected,
-                            arrived);
+    return sli_arena_printf(
+        arena,
+        "overload: %.0f %% of all requests were still waiting when the last one "
+        "arrived; the queue grows, and waiting times only say how long the run "
+        "was",
+        100.0 * backlog->real);
+}
+
+typedef struct phrase {
+    char text[96];
+} phrase;
+
+/* `all 100 requests were`, `3 of 100 requests were`, `1 of 100 requests was`. */
+static phrase say_some(int64_t count, int64_t arrived_count) {
+    phrase said;
+    char some[32];
+    char all[32];
+    sli_format_count(count, some, sizeof some);
+    sli_format_count(arrived_count, all, sizeof all);
+    if (count == arrived_count && count > 1) {
+        snprintf(said.text, sizeof said.text, "all %s requests were", all);
+    } else {
+        snprintf(said.text, sizeof said.text, "%s of %s request%s %s", some, all,
+                 arrived_count == 1 ? "" : "s", count == 1 ? "was" : "were");
+    }
+    return said;
+}
+
+/* The two reasons why a request can never be served are told apart: the remedies differ. */
+static const char *too_long_warning(const sli_facts_input *input) {
+    int64_t count = input->result->too_long_count;
+    char limit[32];
+    if (count == 0) {
+        return NULL;
+    }
+    sli_format_count(input->deployment->cluster.engine.max_model_tokens, limit, sizeof limit);
+    return sli_arena_printf(
+        &input->file->arena,
+        "%s rejected: longer than engine.max_model_len (%s tokens); raise it, or cut outputs with "
+        "engine.over_length: truncate",
+        say_some(count, input->metrics->arrived_count).text, limit);
+}
+
+static const char *too_large_warning(const sli_facts_input *input) {
+    int64_t count = input->metrics->rejected_count - input->result->too_long_count;
+    bool is_given = input->file->values.memory.kv_blocks != SLI_AUTO;
+    char blocks[32];
+    if (count == 0) {
+        return NULL;
+    }
+    sli_format_count(input->deployment->cluster.engine.pool.block_count, blocks, sizeof blocks);
+    return sli_arena_printf(&input->file->arena,
+                            "%s rejected: larger than the whole KV cache (%s blocks); raise %s",
+                            say_some(count, input->metrics->arrived_count).text, blocks,
+                            is_given ? "memory.kv_blocks" : "replicas.tp or memory.utilization");
 }
 
 static sl_err gather_warnings(const sli_facts_input *input, sli_run_facts *facts) {
@@ -156,8 +232,9 @@ static sl_err gather_warnings(const sli_facts_input *input, sli_run_facts *facts
             warnings[count++] = entry->message;
         }
     }
-    const char *own[] = {thrash_warning(arena, input->metrics),
-                         rejected_warning(arena, input->metrics)};
+    const char *own[] = {overload_warning(arena, input->metrics),
+                         thrash_warning(arena, input->metrics), too_long_warning(input),
+                         too_large_warning(input)};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
         if (own[i] != NULL) {
             warnings[count++] = own[i];
@@ -195,6 +272,7 @@ sl_err sli_facts_gather(const sli_facts_input *input, sli_run_facts *facts) {
         .slo = scenario->slo,
         .digest = input->digest,
         .simulated_ns = result->end_ns,
+        .lacks_prefixes = !result->has_prefix_ids,
         .is_partial = result->status != SL_OK,
         .partial_reason = result->status != SL_OK ? result->text : NULL,
         .assumed = deployment->assumed,

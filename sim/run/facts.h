@@ -14,6 +14,11 @@
 /* A run that computes more than this share of its tokens again is said to thrash. */
 #define SLI_THRASH_FRAC 0.20
 
+/* A run with at least this share of its requests, and so many, waiting at the end of the arrivals
+ * is said to be overloaded. */
+#define SLI_OVERLOAD_FRAC     0.05
+#define SLI_OVERLOAD_REQUESTS 50
+
 /* What the facts are gathered from; all borrowed. */
 typedef struct sli_facts_input {
     sli_scenario_file *file;

@@ -75,3 +75,9 @@ const sli_named_type *sli_batch_types(const void *context, size_t *count) {
 const sli_named_type *sli_route_types(const void *context, size_t *count) {
     return types_of(context, SL_POLICY_ROUTE, count);
 }
+
+const char *sli_plugins_advise(const void *context) {
+    const sli_plugins *plugins = context;
+    bool has_plugin = plugins->plugin.handle != NULL;
+    return has_plugin ? "" : "; a policy of your own needs plugin: FILE.so";
+}

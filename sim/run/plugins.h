@@ -28,4 +28,7 @@ void sli_plugins_close(sli_plugins *plugins);
 const sli_named_type *sli_batch_types(const void *context, size_t *count);
 const sli_named_type *sli_route_types(const void *context, size_t *count);
 
+/* What to say of a policy that is not known: how a plugin is named, when none is open. */
+const char *sli_plugins_advise(const void *context);
+
 #endif

@@ -2,6 +2,8 @@
 
 #include "workloads/export.h"
 
+#include <errno.h>
+
 static sl_source_event peek(const void *self, int64_t *at_ns) {
     const sli_recorder *recorder = self;
     return recorder->source.ops->peek(recorder->source.self, at_ns);
@@ -14,6 +16,7 @@ static void pop(void *self, uint64_t *index, sl_request_desc *desc) {
     recorder->source.ops->pop(recorder->source.self, index, desc);
     if (event == SL_SOURCE_ARRIVAL && recorder->status == SL_OK) {
         recorder->status = sli_export_arrival(recorder->file, at_ns, desc);
+        recorder->why = recorder->status == SL_OK ? 0 : errno;
     }
 }
 

@@ -14,6 +14,7 @@ typedef struct sli_recorder {
     sl_source source; /* borrowed */
     FILE *file;       /* borrowed */
     sl_err status;    /* the first failure of writing */
+    int why;          /* its errno */
 } sli_recorder;
 
 /* The source to run instead; borrows the recorder. Its destroy leaves the inner source alone. */

@@ -157,7 +157,8 @@ static const sli_field engine_fields[] = {
      .offset = offsetof(sli_engine_options, policy),
      .fallback = "vllm_v1",
      .name_key = "name",
-     .types = sli_batch_types},
+     .types = sli_batch_types,
+     .advise = sli_plugins_advise},
 };
 
 static const sli_section engine_section = {
@@ -381,7 +382,8 @@ static const sli_field scenario_fields[] = {
      .offset = offsetof(sli_scenario, route),
      .fallback = "round_robin",
      .name_key = "policy",
-     .types = sli_route_types},
+     .types = sli_route_types,
+     .advise = sli_plugins_advise},
     {.name = "workload",
      .kind = SLI_FIELD_NAMED,
      .help = "where the requests come from",

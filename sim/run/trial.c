@@ -1,6 +1,6 @@
 #include "run/trial.h"
 
-#include "kernel/time.h"
+#include "base/minmax.h"
 
 #include <stdio.h>
 
@@ -33,8 +33,7 @@ sl_err sli_trial_run(const sli_trial *trial, sli_trial_result *result) {
         sli_world_fini(&world);
         return fail(result, SL_ERR_NOMEM, "out of memory for the KV cache of the replicas");
     }
-    int64_t horizon_ns = trial->until_ns < trial->time_limit_ns ? trial->until_ns
-                                                                : trial->time_limit_ns;
+    int64_t horizon_ns = sli_min_i64(trial->until_ns, trial->time_limit_ns);
     sli_loop_end end = sli_loop_run(&world.loop, horizon_ns);
     if (end == SLI_LOOP_HORIZON) {
         world.loop.now_ns = horizon_ns;
@@ -42,7 +41,8 @@ sl_err sli_trial_run(const sli_trial *trial, sli_trial_result *result) {
     sli_cluster_close(&cluster, end == SLI_LOOP_DRAINED && world.fault == SL_OK);
     judge(trial, &world, end, result);
     result->end_ns = world.loop.now_ns;
-    result->event_count = world.loop.fired_count;
+    result->too_long_count = cluster.too_long_count;
+    result->has_prefix_ids = cluster.has_prefix_ids;
     sli_cluster_fini(&cluster);
     sli_world_fini(&world);
     return result->status;

@@ -25,7 +25,8 @@ typedef struct sli_trial_result {
     sl_err status;
     char text[SLI_FAULT_CHARS]; /* why, if not SL_OK */
     int64_t end_ns;             /* simulated */
-    uint64_t event_count;
+    int64_t too_long_count; /* rejected requests that pass max_model_len; the others, the cache */
+    bool has_prefix_ids;    /* a request said what its prompt shares with others */
 } sli_trial_result;
 
 /* Runs to the end; answers result->status. */

@@ -1,6 +1,7 @@
 #include "cases.h"
 
 #include "adapt.h"
+#include "base/minmax.h"
 
 extern const sl_policy_table sl_policies_TEMPLATE;
 
@@ -94,6 +95,42 @@ static const sl_batch_policy moody = {
     .plan = plan_moody,
 };
 
+/* ---- Reservations that do not last: room at once for a part of what will be needed ---- */
+
+typedef struct hedger {
+    uint64_t seed;
+    int64_t pool_tokens;
+} hedger;
+
+static sl_err init_hedging(void *self, const sl_policy_env *env, char *why, size_t why_bytes) {
+    (void)why;
+    (void)why_bytes;
+    *(hedger *)self = (hedger){env->seed, env->pool_blocks * env->block_tokens};
+    return SL_OK;
+}
+
+static void plan_hedging(void *self, sl_plan *plan) {
+    const hedger *it = self;
+    uint64_t mood = it->seed + (uint64_t)(sl_plan_look(plan).now_ns / 30);
+    if (sl_plan_take_all(plan, 5).code != SL_ANSWER_OK) {
+        take_running(plan);
+    }
+    const sl_admission admission = {
+        .reserve_tokens = sli_min_i64((int64_t)(mood % 48), it->pool_tokens)};
+    sl_request *head = sl_plan_first_waiting(plan);
+    while (head != NULL && !sl_plan_look(plan).has_preempted &&
+           sl_plan_admit(plan, head, &admission).code == SL_ANSWER_OK) {
+        head = sl_plan_first_waiting(plan);
+    }
+}
+
+static const sl_batch_policy hedging = {
+    .policy = {SL_POLICY_HEAD(sl_batch_policy, SL_POLICY_BATCH), .name = "hedging",
+               .summary = "reserves up to 47 tokens at an admission",
+               .instance_bytes = sizeof(hedger), .init = init_hedging},
+    .plan = plan_hedging,
+};
+
 /* ---- All ---- */
 
 const sli_batch_case sli_batch_cases[SLI_CASE_COUNT] = {
@@ -101,6 +138,7 @@ const sli_batch_case sli_batch_cases[SLI_CASE_COUNT] = {
     [SLI_CASE_ORCA] = {.name = "orca", .adapt = sli_adapt_orca, .walker = &orca_walking},
     [SLI_CASE_TEMPLATE] = {.table = &sl_policies_TEMPLATE, .adapt = adapt_template},
     [SLI_CASE_MOODY] = {.policy = &moody},
+    [SLI_CASE_HEDGING] = {.policy = &hedging},
 };
 
 const char *sli_case_name(const sli_batch_case *it) {

@@ -37,6 +37,8 @@ typedef struct stage {
     sli_world world;
     sli_cluster cluster;
     sli_rehearsal *rehearsal;
+    size_t interrupt_after;
+    int is_interrupted;
 } stage;
 
 static void plan_counted(void *self, sl_plan *plan) {
@@ -59,11 +61,13 @@ static void break_law(sli_rehearsal *rehearsal, const char *format, ...) {
 /* ---- Watching ---- */
 
 static void on_transition(void *self, const sl_transition *transition) {
-    sli_rehearsal *rehearsal = ((stage *)self)->rehearsal;
+    stage *it = self;
+    sli_rehearsal *rehearsal = it->rehearsal;
     sl_err err = sli_grow(&rehearsal->transitions, &rehearsal->transition_capacity,
                           rehearsal->transition_count + 1, sizeof *transition);
     SL_ASSERT(err == SL_OK);
     rehearsal->transitions[rehearsal->transition_count++] = *transition;
+    it->is_interrupted = it->is_interrupted || rehearsal->transition_count == it->interrupt_after;
     rehearsal->preemptions += transition->kind == SL_PREEMPT;
     rehearsal->aborts += transition->kind == SL_ABORT;
     rehearsal->hit_tokens += transition->kind == SL_ADMIT ? transition->tokens : 0;
@@ -300,10 +304,12 @@ static void play(stage *it, const void *values, const sli_manner *manner) {
     sl_err err = sli_world_init(&it->world, it->small->number, &probe, 1);
     SL_ASSERT(err == SL_OK);
     set_up(it, values, manner);
+    it->interrupt_after = manner->interrupt_after;
+    it->world.loop.interrupt = &it->is_interrupted;
     sli_loop_end end = sli_loop_run(&it->world.loop, HORIZON_NS);
     if (end == SLI_LOOP_HORIZON) {
         break_law(rehearsal, "the run does not end");
-    } else if (it->world.fault == SL_OK && it->cluster.live_count == 0) {
+    } else if (end == SLI_LOOP_DRAINED && it->world.fault == SL_OK && it->cluster.live_count == 0) {
         check_end(it);
     }
     sli_cluster_close(&it->cluster, end == SLI_LOOP_DRAINED && it->world.fault == SL_OK);

@@ -14,6 +14,7 @@ typedef struct sli_manner {
     bool keeps_promises;    /* else the policy is asked at every step */
     const sl_plan_ops *ops; /* in place of the engine's; NULL = the engine's */
     sl_cost_model cost;     /* in place of the world's; without ops = the world's */
+    size_t interrupt_after; /* so many transitions, as by Ctrl-C; 0 = never */
 } sli_manner;
 
 enum { SLI_BROKEN_CHARS = 256 };

@@ -87,6 +87,14 @@ static void budget_that_changes_leaves_nobody_behind(void **state) {
     assert_true(tally.preemptions > tally.worlds / 2);
 }
 
+/* What a request reserved is used up while it decodes; from then on it takes block by block. */
+static void reservation_that_runs_out_is_extended(void **state) {
+    (void)state;
+    sli_kit_tally tally = {0};
+    play(&sli_batch_cases[SLI_CASE_HEDGING], &tally);
+    assert_true(tally.preemptions > tally.worlds / 4);
+}
+
 static void repeat_twice(sl_plan *plan, int64_t steps, uint32_t disturbances) {
     sli_plan_ops.repeat(plan, steps < 2 ? steps : 2, disturbances);
 }
@@ -115,6 +123,7 @@ int main(void) {
         cmocka_unit_test(orca_decides_alike_in_all_manners),
         cmocka_unit_test(template_serves_every_world),
         cmocka_unit_test(budget_that_changes_leaves_nobody_behind),
+        cmocka_unit_test(reservation_that_runs_out_is_extended),
         cmocka_unit_test(short_promises_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

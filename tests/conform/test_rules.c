@@ -237,6 +237,32 @@ static void taking_more_than_pending_is_cut(void **state) {
     sli_rehearsal_fini(&played);
 }
 
+/* Whatever is beyond the pool is short, be it by a block or by all that an integer holds. */
+static void ask_for_too_much(void *self, sl_plan *plan) {
+    const sl_admission greedy[] = {{.reserve_tokens = 41},
+                                   {.reserve_tokens = INT64_MAX},
+                                   {.keep_free_blocks = 9},
+                                   {.keep_free_blocks = INT64_MAX},
+                                   {.reserve_tokens = INT64_MAX, .keep_free_blocks = INT64_MAX}};
+    sl_request *head = sl_plan_first_waiting(plan);
+    for (size_t i = 0; i < sizeof greedy / sizeof greedy[0] && head != NULL; i++) {
+        sl_answer answer = sl_plan_admit(plan, head, &greedy[i]);
+        assert_int_equal(answer.code, SL_ANSWER_SHORT);
+        assert_true(answer.missing_blocks >= 1);
+    }
+    serve(self, plan);
+}
+
+/* 12 tokens want 2 of the 10 blocks of 4 in the first step. */
+static void admission_beyond_the_pool_is_short(void **state) {
+    (void)state;
+    sli_small_world world = sli_small_world_plain();
+    sli_small_world_add(&world, 0, 12, 3);
+    sli_rehearsal played = play(&world, "wants_all", ask_for_too_much);
+    assert_int_equal(played.status, SL_OK);
+    sli_rehearsal_fini(&played);
+}
+
 static void serve_slowly(void *self, sl_plan *plan) {
     sl_plan_limit_tokens(plan, 2);
     serve(self, plan);
@@ -257,21 +283,98 @@ static void limited_plan_takes_no_more(void **state) {
 
 static void limit_too_late(void *self, sl_plan *plan) {
     (void)self;
-    admit_head(plan);
-    sl_plan_limit_tokens(plan, 1);
-    admit_head(plan);
+    if (!is_first_plan(plan)) {
+        sl_plan_take_all(plan, 0);
+        sl_plan_limit_tokens(plan, 1);
+    }
 }
 
-/* Three tokens each, in one step. */
-static void limit_counts_only_before_anything_is_taken(void **state) {
+static void limiting_after_taking_is_a_fault(void **state) {
     (void)state;
-    sli_small_world world = sli_small_world_plain();
-    sli_small_world_add(&world, 0, 3, 1);
-    sli_small_world_add(&world, 0, 3, 1);
-    sli_rehearsal played = play(&world, "late", limit_too_late);
-    assert_int_equal(played.status, SL_OK);
-    assert_int_equal(played.records[1].end_ns, 10);
-    sli_rehearsal_fini(&played);
+    assert_broken("limits_late", limit_too_late, "limited after something was taken", "");
+}
+
+static void take_nobody(void *self, sl_plan *plan) {
+    (void)self;
+    if (!is_first_plan(plan)) {
+        sl_request_view view = sl_plan_request(plan, NULL);
+        assert_int_equal(view.pending_tokens, 0);
+        assert_null(sl_plan_next_running(plan, NULL));
+        assert_null(sl_plan_next_waiting(plan, NULL));
+        assert_int_equal(sl_plan_cached_tokens(plan, NULL), 0);
+        sl_plan_take(plan, NULL, 1);
+    }
+}
+
+static void admit_nobody(void *self, sl_plan *plan) {
+    (void)self;
+    if (!is_first_plan(plan)) {
+        sl_admission admission = {0};
+        sl_plan_admit(plan, NULL, &admission);
+    }
+}
+
+static void deciding_about_nobody_is_a_fault(void **state) {
+    (void)state;
+    assert_broken("takes_nobody", take_nobody, "only a running request can be taken", "");
+    assert_broken("admits_nobody", admit_nobody, "only a waiting request can be admitted", "");
+}
+
+static void admit_for_nothing(void *self, sl_plan *plan) {
+    (void)self;
+    if (!is_first_plan(plan)) {
+        sl_plan_admit(plan, sl_plan_first_waiting(plan), NULL);
+    }
+}
+
+static void admit_for_less(void *self, sl_plan *plan) {
+    (void)self;
+    if (!is_first_plan(plan)) {
+        sl_admission admission = {.keep_free_blocks = -3};
+        sl_plan_admit(plan, sl_plan_first_waiting(plan), &admission);
+    }
+}
+
+static void asking_for_less_than_nothing_is_a_fault(void **state) {
+    (void)state;
+    assert_broken("asks_nothing", admit_for_nothing, "asked for less than nothing", "");
+    assert_broken("asks_less", admit_for_less, "asked for less than nothing", "");
+}
+
+static void preempt_oddly(void *self, sl_plan *plan) {
+    (void)self;
+    if (!is_first_plan(plan)) {
+        sl_plan_preempt(plan, sl_plan_first_running(plan), (sl_preempt_mode)7);
+    }
+}
+
+static void promise_backwards(void *self, sl_plan *plan) {
+    (void)self;
+    if (!is_first_plan(plan)) {
+        sl_plan_repeat(plan, -1, 0);
+    }
+}
+
+static void promise_unknown(void *self, sl_plan *plan) {
+    (void)self;
+    if (!is_first_plan(plan)) {
+        sl_plan_repeat(plan, 1, 99);
+    }
+}
+
+static void wake_in_the_past(void *self, sl_plan *plan) {
+    (void)self;
+    if (!is_first_plan(plan)) {
+        sl_plan_wake(plan, 10);
+    }
+}
+
+static void values_out_of_range_are_faults(void **state) {
+    (void)state;
+    assert_broken("preempts_oddly", preempt_oddly, "a way that does not exist", "request 0:0");
+    assert_broken("promises_back", promise_backwards, "a promise of less than 0 steps", "");
+    assert_broken("promises_odd", promise_unknown, "a disturbance not known", "");
+    assert_broken("wakes_back", wake_in_the_past, "a time that is not ahead", "");
 }
 
 /* On a budget lowered to so much, take_all answers this and takes so many; refused, none. */
@@ -548,8 +651,12 @@ int main(void) {
         cmocka_unit_test(preempting_one_with_tokens_after_an_admission_is_a_fault),
         cmocka_unit_test(one_without_tokens_may_be_preempted_after_an_admission),
         cmocka_unit_test(taking_more_than_pending_is_cut),
+        cmocka_unit_test(admission_beyond_the_pool_is_short),
         cmocka_unit_test(limited_plan_takes_no_more),
-        cmocka_unit_test(limit_counts_only_before_anything_is_taken),
+        cmocka_unit_test(limiting_after_taking_is_a_fault),
+        cmocka_unit_test(deciding_about_nobody_is_a_fault),
+        cmocka_unit_test(asking_for_less_than_nothing_is_a_fault),
+        cmocka_unit_test(values_out_of_range_are_faults),
         cmocka_unit_test(only_the_last_of_all_is_cut),
         cmocka_unit_test(promise_with_a_preemption_has_no_effect),
         cmocka_unit_test(promise_of_two_steps_spares_two_questions),

@@ -28,10 +28,28 @@ interrupt() {
     equal "exit after $1" "$code" 6
     equal "what is marked after $1" "$(partial "$2")" "1|interrupted"
     grep -q partial said || fail "the summary after $1 does not say that it is partial"
+    ! grep -q "press again" said || fail "a log has what is meant for a terminal"
     [ ! -e "$2.part" ] || fail "$1 left $2.part"
 }
 interrupt INT stopped
 interrupt TERM ended
+
+# Somebody who watches is told that the signal came.
+if command -v script >/dev/null; then
+    {
+        echo 'echo $$ >pid'
+        printf 'exec %q' "$sluice_program" && printf ' %q' run small.yaml "${endless[@]}" --out seen
+    } >watched.sh
+    script -qec "bash watched.sh" /dev/null >said </dev/null &
+    for _ in $(seq 100); do
+        [ -f seen.part/run.sqlite ] && break
+        sleep 0.1
+    done
+    kill -s INT "$(cat pid)"
+    wait $!
+    equal "exit in a terminal" $? 6
+    grep -q "stopping; press again to kill" said || fail "nothing is said in a terminal"
+fi
 
 title "The time limit is an accident: partial results, exit 6"
 only='partial|warning' sluice 6 run small.yaml --set "run.time_limit=5 s" --out limit

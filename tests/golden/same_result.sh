@@ -38,10 +38,10 @@ for name in $scenario_names; do
         awk '/^workload:/ { drops = 1; next } /^[^ ]/ { drops = 0 } !drops' "$name.yaml"
         echo "workload: {source: sluice, file: $name.arrivals}"
     } >"$name.replay.yaml"
-    quiet 0 run "$name.replay.yaml" --set output.requests=on --set output.trace=again.arrivals \
+    quiet 0 run "$name.replay.yaml" --set output.requests=on --set output.trace="$name.again" \
         --out "$name.replay"
     same "$name, replayed" "$name.replay"
-    cmp -s "$name.arrivals" again.arrivals || fail "$name: the export of a replay differs"
+    cmp -s "$name.arrivals" "$name.again" || fail "$name: the export of a replay differs"
 done
 
 # The scenarios are worth comparing only if they do what their comments say.

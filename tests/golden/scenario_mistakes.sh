@@ -97,19 +97,39 @@ workload: {prompt: {fixed: 10 tokens, uniform: {min: 1 tokens, max: 2 tokens}}}
 END
 sluice 3 run both.yaml
 
+title "A length alone, where a kind of lengths is asked for"
+sluice 3 run small.yaml --set "workload.prompt=1000 tokens"
+
 title "What is needed and not given"
 printf 'sluice: 1\n' >bare_bones.yaml
 sluice 3 run bare_bones.yaml
 
 title "On the command line"
 sluice 3 run small.yaml --set engine.max_seq=4
-sluice 3 run small.yaml --set engine.max_seqs
+sluice 2 run small.yaml --set engine.max_seqs
 sluice 3 run small.yaml --set seed=x --set engine.block=0
 
 title "Models, devices and policies that are not known"
 sluice 3 run small.yaml --set model=llama-3.1-9b
 sluice 3 run small.yaml --set hardware=h100
 sluice 3 run small.yaml --set route=roundrobin
+sluice 3 run small.yaml --set engine.policy=mine
+
+title "Model, device, policy and trace, all of them wrong"
+mkdir deep
+cat >deep/all.yaml <<'END'
+model: lama-3.1-8b
+hardware: H100-SMX
+engine: {policy: orca}
+workload: {source: azure, file: ../absent.csv}
+END
+sluice 3 check deep/all.yaml
+sluice 3 check deep/all.yaml --set model=llama-3.1-8b --set replicas.tp=3
+
+title "A key beside a model that was named in short"
+sluice 3 check small.yaml --set model.weights=int3
+sluice 0 check small.yaml --set model.weights=bf16 --set route.policy=round_robin
+sluice 3 check small.yaml --set hardware.tp=2
 
 title "The same mistakes are found without running"
 sluice 3 check unknown.yaml

@@ -28,6 +28,17 @@ printf 'TIMESTAMP,ContextTokens,GeneratedTokens\n' >header.csv
 replay azure header.csv
 sluice 3 run replay.yaml
 
+title "A trace in another format than the scenario says"
+for _ in $(seq 30); do echo "$good"; done >mooncake.jsonl
+printf 'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n' >azure.csv
+echo '{"timestamp_ns": 0, "input_length": 7, "output_length": 5, "hash_ids": [], "block_size": 0}' >own.jsonl
+replay azure mooncake.jsonl
+sluice 3 run replay.yaml
+replay mooncake azure.csv
+sluice 3 run replay.yaml
+replay mooncake own.jsonl
+sluice 3 run replay.yaml
+
 title "A line that is not JSON, one that is cut short, and one without a length"
 {
     echo "$good"
@@ -70,6 +81,9 @@ sluice 3 run replay.yaml
 title "Ids that do not fit the prompt"
 echo '{"timestamp": 0, "input_length": 700, "output_length": 5, "hash_ids": [1, 2, 3]}' >ids.jsonl
 replay mooncake ids.jsonl
+sluice 3 run replay.yaml
+echo '{"timestamp": 0, "input_length": 700, "output_length": 5, "hash_ids": []}' >no_ids.jsonl
+replay mooncake no_ids.jsonl
 sluice 3 run replay.yaml
 
 title "Earlier than the line before, where the scenario wants order"

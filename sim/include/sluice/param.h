@@ -30,7 +30,7 @@ typedef enum sl_dim {
     SL_DIM_TIME,        /* base ns; ns us ms s min h */
     SL_DIM_BYTES,       /* base byte; B kB MB GB TB KiB MiB GiB TiB */
     SL_DIM_TOKENS,      /* base token; tokens (token) */
-    SL_DIM_PER_S,       /* base 1/s; /s /min /h */
+    SL_DIM_PER_S,       /* base 1/s; /s /min /h, also behind req or requests */
     SL_DIM_BYTES_PER_S, /* base B/s; the units of bytes, then /s */
     SL_DIM_FLOPS_PER_S, /* base FLOP/s; GFLOPS TFLOPS PFLOPS */
     SL_DIM_WATT,        /* base W; W kW */

@@ -128,7 +128,7 @@ typedef enum sl_preempt_mode {
     SL_PREEMPT_RECOMPUTE, /* drop its KV; what the prefix index still holds is found again */
 } sl_preempt_mode;
 
-/* What an admission asks for. Zeroed: as many tokens as the budget allows. */
+/* What an admission asks for; nothing below 0. Zeroed: as many tokens as the budget allows. */
 typedef struct sl_admission {
     int64_t tokens;           /* at most so many this step; 0 = no cap */
     bool all_or_nothing;      /* BUDGET unless everything that is not cached fits this step */
@@ -196,7 +196,7 @@ struct sl_plan {
     const sl_plan_ops *ops;
 };
 
-/* -- looking -- */
+/* -- looking: about no request (NULL) the answers are zero and NULL -- */
 
 static inline sl_plan_view sl_plan_look(const sl_plan *plan) {
     sl_plan_view view;
@@ -210,7 +210,8 @@ static inline sl_request_view sl_plan_request(const sl_plan *plan, const sl_requ
     return view;
 }
 
-/* Tokens of a waiting request that the prefix index holds now: at most all but the last one. */
+/* Tokens of a waiting request that the prefix index holds now: at most all but the last one. O(its
+ * ids). */
 static inline int64_t sl_plan_cached_tokens(const sl_plan *plan, const sl_request *waiting) {
     return plan->ops->cached_tokens(plan, waiting);
 }
@@ -238,7 +239,8 @@ static inline sl_request *sl_plan_next_waiting(const sl_plan *plan, const sl_req
     return plan->ops->next_waiting(plan, request);
 }
 
-/* The running request that kind `preempt` would give up (last or worst); NULL if none runs. */
+/* The running request that kind `preempt` would give up; NULL if none runs. O(1) for the last one,
+ * O(running) for the worst. */
 static inline sl_request *sl_plan_victim(const sl_plan *plan) {
     return plan->ops->victim(plan);
 }
@@ -248,7 +250,7 @@ static inline sl_request *sl_plan_victim(const sl_plan *plan) {
 /*
  * The regular step: every running request in order gets the smaller of its pending tokens, the cap
  * (0 = none) and the budget left; only the last may be cut. BUDGET when another would be cut,
- * SHORT when blocks are missing.
+ * SHORT when blocks are missing. O(requests that are not decoding step by step).
  */
 static inline sl_answer sl_plan_take_all(sl_plan *plan, int64_t cap_tokens) {
     return plan->ops->take_all(plan, cap_tokens);
@@ -269,7 +271,7 @@ static inline sl_answer sl_plan_take(sl_plan *plan, sl_request *running, int64_t
 
 /*
  * Looks the prompt up in the prefix index, takes a seat, and reserves what the admission asks for.
- * At least one token is always computed. The answer's tokens exclude those found.
+ * At least one token is always computed. The answer's tokens exclude those found. O(its ids).
  */
 static inline sl_answer sl_plan_admit(sl_plan *plan, sl_request *waiting,
                                       const sl_admission *admission) {
@@ -294,7 +296,8 @@ static inline void sl_plan_limit_tokens(sl_plan *plan, int64_t tokens) {
  * Promises the same answer, every decoding request one token and nothing else, for the next `steps`
  * plans, so that the core need not ask. A finish, an abort, a shortage of blocks, a prefill, a
  * transfer, a timer, or a change of the queue's head by another replica always ends the promise; an
- * arrival does only if it is named. Making it after any other plan has no effect.
+ * arrival does only if it is named. Making it after any other plan has no effect, as has a promise
+ * of no steps.
  */
 static inline void sl_plan_repeat(sl_plan *plan, int64_t steps, uint32_t disturbances) {
     plan->ops->repeat(plan, steps, disturbances);

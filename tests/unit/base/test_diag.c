@@ -86,6 +86,32 @@ static void suggests_the_shortest_word_that_was_begun(void **state) {
     assert_null(sli_nearest("vl", policies, 2)); /* too little to tell */
 }
 
+static void takes_capitals_for_small_letters(void **state) {
+    (void)state;
+    static const char *const words[] = {"h200", "h100-sxm-96g", "h100-sxm"};
+    assert_string_equal(sli_nearest("H100-SXM", words, 3), "h100-sxm");
+    assert_string_equal(sli_nearest("H100", words, 3), "h100-sxm");
+    assert_string_equal(sli_nearest("H100-SMX", words, 3), "h100-sxm"); /* swapped, too */
+    static const char *const proper[] = {"Llama"};
+    assert_string_equal(sli_nearest("llama", proper, 1), "Llama");
+}
+
+/* A model of another size is another model, and so is a device with another number. */
+static void suggests_nothing_with_other_numbers(void **state) {
+    (void)state;
+    static const char *const words[] = {"llama-3.1-8b", "llama-2-70b", "h200", "vllm_v1"};
+    assert_null(sli_nearest("llama-3.1-70b", words, 4));
+    assert_null(sli_nearest("llama-3.1-9b", words, 4));
+    assert_null(sli_nearest("h20", words, 4)); /* not even when it is the beginning */
+    assert_null(sli_nearest("h100", words, 4));
+    assert_string_equal(sli_nearest("llama-3.1-8n", words, 4), "llama-3.1-8b");
+    assert_string_equal(sli_nearest("lama-3.1-8b", words, 4), "llama-3.1-8b");
+    /* Left out, or one too many */
+    assert_string_equal(sli_nearest("llama-3-8b", words, 4), "llama-3.1-8b");
+    assert_string_equal(sli_nearest("llama-2-70b-2", words, 4), "llama-2-70b");
+    assert_string_equal(sli_nearest("vlm_v", words, 4), "vllm_v1");
+}
+
 /* Two swapped neighbours are one mistake: of two candidates one substitution wins over none. */
 static void counts_swapped_neighbours_as_one_mistake(void **state) {
     (void)state;
@@ -115,6 +141,8 @@ int main(void) {
         cmocka_unit_test(is_empty_and_usable_after_fini),
         cmocka_unit_test(suggests_the_word_that_was_meant),
         cmocka_unit_test(suggests_the_shortest_word_that_was_begun),
+        cmocka_unit_test(takes_capitals_for_small_letters),
+        cmocka_unit_test(suggests_nothing_with_other_numbers),
         cmocka_unit_test(counts_swapped_neighbours_as_one_mistake),
         cmocka_unit_test(is_silent_when_nothing_is_near),
     };

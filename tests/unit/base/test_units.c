@@ -152,6 +152,10 @@ static void units_are_required_and_checked(void **state) {
     assert_refused("25 GB/s", SL_DIM_BYTES, SLI_UNIT_UNKNOWN);
     assert_refused("25 KB", SL_DIM_BYTES, SLI_UNIT_UNKNOWN);
     assert_refused("25 tokens", SL_DIM_NONE, SLI_UNIT_UNEXPECTED);
+    assert_refused("25 req", SL_DIM_PER_S, SLI_UNIT_UNKNOWN);
+    assert_refused("25 reqs/s", SL_DIM_PER_S, SLI_UNIT_UNKNOWN);
+    assert_refused("25 req/", SL_DIM_PER_S, SLI_UNIT_UNKNOWN);
+    assert_refused("25 req/s", SL_DIM_BYTES_PER_S, SLI_UNIT_UNKNOWN);
 }
 
 static void reals_are_rounded_once(void **state) {
@@ -163,6 +167,8 @@ static void reals_are_rounded_once(void **state) {
     assert_real("8.2 TB/s", SL_DIM_BYTES_PER_S, 8.2e12); /* 8.2 * 1e12 rounds twice, to another */
     assert_real("30 /min", SL_DIM_PER_S, 0.5);
     assert_real("36 /h", SL_DIM_PER_S, 0.01);
+    assert_real("30 req/s", SL_DIM_PER_S, 30);
+    assert_real("30requests/min", SL_DIM_PER_S, 0.5);
     assert_real("1.5 h", SL_DIM_TIME, 5400e9);
     assert_real("0", SL_DIM_NONE, 0.0);
     assert_real("000000.000", SL_DIM_NONE, 0.0);
@@ -335,6 +341,31 @@ static void counts_are_grouped_by_thousands(void **state) {
     }
 }
 
+static void figures_are_grouped_and_short(void **state) {
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {
+        {0, "0"},
+        {0.001, "0.001"},
+        {12.5, "12.5"},
+        {100.0 / 3, "33.3333"},
+        {999, "999"},
+        {999.9999, "1,000"},
+        {1000, "1,000"},
+        {1234.5, "1,234.5"},
+        {1234.05, "1,234.05"},
+        {1e9, "1,000,000,000"},
+        {9999999999999, "9,999,999,999,999"},
+        {1e13, "1e+13"},
+        {-5000, "-5000"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_string_equal(sli_say_number(rows[i].value).text, rows[i].text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_unit_has_its_size),
@@ -352,6 +383,7 @@ int main(void) {
         cmocka_unit_test(reals_read_back),
         cmocka_unit_test(names_in_messages_are_units),
         cmocka_unit_test(counts_are_grouped_by_thousands),
+        cmocka_unit_test(figures_are_grouped_and_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

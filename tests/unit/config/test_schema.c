@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -152,6 +153,107 @@ static void makes_paths_absolute(void **state) {
     test_bed_fini(&bed);
 }
 
+/* `dir/..` goes where dir is a directory; a link may lead elsewhere, and so may what is missing. */
+static void drops_detours_from_paths(void **state) {
+    (void)state;
+    test_bed bed = {0};
+    everything values;
+    char top[] = "/tmp/sluice-schema-XXXXXX";
+    assert_non_null(mkdtemp(top));
+    char directory[64];
+    char link[64];
+    snprintf(directory, sizeof directory, "%s/real", top);
+    snprintf(link, sizeof link, "%s/link", top);
+    assert_int_equal(mkdir(directory, 0700), 0);
+    assert_int_equal(symlink(directory, link), 0);
+    static const struct {
+        const char *file;
+        const char *said;
+        const char *path;
+    } cases[] = {
+        {"real/s.yaml", "../x.csv", "/x.csv"},
+        {"real/s.yaml", "../real/../real/x.csv", "/real/x.csv"},
+        {"link/s.yaml", "../x.csv", "/link/../x.csv"},
+        {"link/s.yaml", "../real/../x.csv", "/link/../x.csv"},
+        {"none/s.yaml", "../x.csv", "/none/../x.csv"},
+        {"real/s.yaml", "..x/../x..csv", "/real/..x/../x..csv"},
+        {"real/s.yaml", "..", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char name[128];
+        char text[128];
+        char expected[128];
+        snprintf(name, sizeof name, "%s/%s", top, cases[i].file);
+        snprintf(text, sizeof text, "seed: 1\nfile: %s\n", cases[i].said);
+        snprintf(expected, sizeof expected, "%s%s", top, cases[i].path);
+        assert_int_equal(
+            sli_tree_read_text(&bed.arena, name, text, strlen(text), &bed.diag, &bed.root), SL_OK);
+        assert_int_equal(resolve(&bed, &values), SL_OK);
+        assert_string_equal(values.file, expected);
+    }
+    unlink(link);
+    rmdir(directory);
+    rmdir(top);
+    test_bed_fini(&bed);
+}
+
+/* Sets keys beside what the file says in short. */
+static void set_on(test_bed *bed, const char *text, const char *assignment, everything *values,
+                   sl_err expected) {
+    test_bed_fini(bed);
+    *bed = (test_bed){0};
+    assert_int_equal(read_text(bed, text), SL_OK);
+    assert_int_equal(sli_tree_set(&bed->arena, bed->root, assignment, &bed->diag), SL_OK);
+    assert_int_equal(resolve(bed, values), expected);
+}
+
+static void sets_keys_beside_a_shorthand(void **state) {
+    (void)state;
+    test_bed bed = {0};
+    everything values;
+    set_on(&bed, "seed: 1\nserver: 32 tokens\n", "server.max_seqs=7", &values, SL_OK);
+    assert_int_equal(values.server.block_tokens, 32);
+    assert_int_equal(values.server.max_seqs, 7);
+    assert_int_equal(sli_tree_path(bed.root, "server.block")->origin, SLI_ORIGIN_FILE);
+    set_on(&bed, "seed: 1\nserver: 32 tokens\n", "server.block=64 tokens", &values, SL_OK);
+    assert_int_equal(values.server.block_tokens, 64);
+    set_on(&bed, "seed: 1\nscheduler: vllm_v1\n", "scheduler.chunked=off", &values, SL_OK);
+    assert_false(((const chunked *)values.scheduler.values)->is_chunked);
+    set_on(&bed, "seed: 1\nscheduler: vllm_v1\n", "scheduler.name=orca", &values, SL_OK);
+    assert_string_equal(values.scheduler.type->name, "orca");
+    set_on(&bed, "seed: 1\nprompt: lognormal\n", "prompt.lognormal.cv=3", &values, SL_OK);
+    assert_true(values.prompt.lognormal.cv > 2.5);
+    test_bed_fini(&bed);
+}
+
+static void refuses_keys_beside_a_scalar_that_is_short_for_none(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *assignment;
+        const char *messages;
+    } cases[] = {
+        {"title: x", "title.a=1", "--set: title.a: 'title' is 'x', not a mapping\n"},
+        {"prompt: lognormal", "prompt.fixed=1 tokens",
+         "--set: prompt.fixed: 'prompt' is 'lognormal', not a mapping\n"},
+        {"prompt: {trace: x}", "prompt.trace.a=1",
+         "--set: prompt.trace.a: 'trace' is 'x', not a mapping\n"},
+        {"server: 0 tokens", "server.max_seqs=1",
+         "s.yaml:2:9: server.block: must be between 1 and 1024 tokens, found '0 tokens'\n"},
+        {"scheduler: vlm", "scheduler.chunked=off",
+         "s.yaml:2:12: scheduler.name: expected one of orca, vllm_v1; found 'vlm'\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        test_bed bed = {0};
+        everything values;
+        char text[128];
+        snprintf(text, sizeof text, "seed: 1\n%s\n", cases[i].text);
+        set_on(&bed, text, cases[i].assignment, &values, SL_ERR_CONFIG);
+        assert_string_equal(messages_of(&bed), cases[i].messages);
+        test_bed_fini(&bed);
+    }
+}
+
 static void chooses_with_a_name_alone_or_with_keys_alone(void **state) {
     (void)state;
     test_bed bed = {0};
@@ -210,7 +312,8 @@ static void explains_each_bad_value(void **state) {
         {"limit: 1000000.5 ns", "8: limit: expected a whole number of ns, found '1000000.5 ns'"},
         {"limit: 1 us", "8: limit: must be between 1 ms and 24 h, found '1 us'"},
         {"limit: -1 s", "8: limit: must be between 1 ms and 24 h, found '-1 s'"},
-        {"limit: 1e300 s", "8: limit: expected a number that fits in 64 bits, found '1e300 s'"},
+        {"limit: 1e300 s", "8: limit: must be between 1 ms and 24 h, found '1e300 s'"},
+        {"rate: 1e400 /s", "7: rate: must be between 0 and 1000000000 /s, found '1e400 /s'"},
         {"rate: 40", "7: rate: expected a rate with a unit (/s, /min, /h), found '40'"},
         {"rate: -1 /s", "7: rate: must be between 0 and 1000000000 /s, found '-1 /s'"},
         {"is_on: yes", "8: is_on: expected on or off, found 'yes'"},
@@ -246,6 +349,13 @@ static void explains_each_bad_value(void **state) {
         {"prompt: fixd",
          "9: prompt: expected one of fixed, lognormal, quantiles, trace; found 'fixd'; "
          "did you mean 'fixed'?"},
+        {"prompt: 1000 tokens",
+         "9: prompt: expected a mapping, found '1000 tokens'; did you mean {fixed: 1000 tokens}?"},
+        {"prompt: 1000", "9: prompt: expected one of fixed, lognormal, quantiles, trace; found "
+                         "'1000'"},
+        {"prompt: \"1000 tokens\"",
+         "9: prompt: expected one of fixed, lognormal, quantiles, trace; "
+         "found '1000 tokens'"},
         {"prompt: [1]",
          "9: prompt: expected one of fixed, lognormal, quantiles, trace; found a list"},
         {"prompt: {}",
@@ -276,7 +386,7 @@ static void explains_each_bad_value(void **state) {
          "38: prompt.quantiles[1].frac: must be between 0 and 1, found '2'"},
         {"scheduler: vlm", "12: scheduler: expected one of orca, vllm_v1; found 'vlm'"},
         {"scheduler: {name: vllm_v2}", "19: scheduler.name: expected one of orca, vllm_v1; found "
-                                       "'vllm_v2'; did you mean 'vllm_v1'?"},
+                                       "'vllm_v2'"},
         {"scheduler: [orca]", "12: scheduler: expected a name or {name: ...}, found a list"},
         {"scheduler: {name: [orca]}", "19: scheduler.name: expected one of orca, vllm_v1; found a "
                                       "list"},
@@ -408,6 +518,9 @@ int main(void) {
         cmocka_unit_test(takes_numbers_with_exponents_and_all_words_of_bool),
         cmocka_unit_test(accepts_both_ends_of_a_range),
         cmocka_unit_test(makes_paths_absolute),
+        cmocka_unit_test(drops_detours_from_paths),
+        cmocka_unit_test(sets_keys_beside_a_shorthand),
+        cmocka_unit_test(refuses_keys_beside_a_scalar_that_is_short_for_none),
         cmocka_unit_test(chooses_with_a_name_alone_or_with_keys_alone),
         cmocka_unit_test(takes_a_bare_figure_only_as_the_default),
         cmocka_unit_test(explains_each_bad_value),

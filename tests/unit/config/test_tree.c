@@ -28,6 +28,7 @@ static void refuses_texts_that_are_no_tree(void **state) {
         {"\n- 1\n- 2\n", "s.yaml:2:1: expected a mapping of keys, found a list\n"},
         {"a: 1\nb:\n\tc: 2\n", "s.yaml:3:1: expected spaces, found a tab\n"},
         {"a: \"x\ty\"\n", "s.yaml:1:6: expected spaces, found a tab\n"},
+        {"a: 1\r\nb: 2\rc:\n\td: 3\n", "s.yaml:4:1: expected spaces, found a tab\n"},
         {"a: \xC3\xA4\xFFz\n", "s.yaml:1:5: expected UTF-8 text, found the byte 0xFF\n"},
         {"a: \xC0\xAF\n", "s.yaml:1:4: expected UTF-8 text, found the byte 0xC0\n"},
         {"a: \xED\xA0\x80\n", "s.yaml:1:4: expected UTF-8 text, found the byte 0xED\n"},
@@ -354,7 +355,6 @@ static void refuses_bad_assignments_and_leaves_the_tree(void **state) {
                                   "--set: a.b.d: duplicate key 'd'\n"},
         {"a.b=[1", "--set: a.b: not valid YAML: did not find expected ',' or ']' while parsing a "
                    "flow sequence\n"},
-        {"model.kv=bf16", "--set: model.kv: 'model' is 'x', not a mapping\n"},
         {"list.a=1", "--set: list.a: 'list' is a list, not a mapping\n"},
         {"extends=a.yaml", "--set: extends: can only be said in a file\n"},
     };
@@ -368,6 +368,25 @@ static void refuses_bad_assignments_and_leaves_the_tree(void **state) {
                                               "list: [1]  # s.yaml:2\n");
         test_bed_fini(&bed);
     }
+}
+
+/* What the scalar is short for, only the schema knows. */
+static void keeps_a_scalar_that_gets_keys_beside_it(void **state) {
+    (void)state;
+    test_bed bed = {0};
+    assert_int_equal(read_text(&bed, "model: x\n"), SL_OK);
+    assert_int_equal(sli_tree_set(&bed.arena, bed.root, "model.kv.bits=8", &bed.diag), SL_OK);
+    assert_int_equal(sli_tree_set(&bed.arena, bed.root, "model.weights=bf16", &bed.diag), SL_OK);
+    const sli_node *model = sli_node_find(bed.root, "model");
+    assert_int_equal(model->kind, SLI_NODE_MAP);
+    assert_int_equal(model->count, 2);
+    assert_string_equal(sli_tree_path(bed.root, "model.kv.bits")->text, "8");
+    assert_string_equal(model->bare->text, "x");
+    assert_int_equal(model->bare->mark.line, 1);
+    assert_int_equal(sli_tree_set(&bed.arena, bed.root, "model=y", &bed.diag), SL_OK);
+    assert_string_equal(model->text, "y");
+    assert_null(model->bare);
+    test_bed_fini(&bed);
 }
 
 static void sets_no_deeper_than_64_keys(void **state) {
@@ -405,6 +424,7 @@ int main(void) {
         cmocka_unit_test(stops_at_a_file_without_end),
         cmocka_unit_test(sets_values_on_top_of_a_tree),
         cmocka_unit_test(refuses_bad_assignments_and_leaves_the_tree),
+        cmocka_unit_test(keeps_a_scalar_that_gets_keys_beside_it),
         cmocka_unit_test(sets_no_deeper_than_64_keys),
     };
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);

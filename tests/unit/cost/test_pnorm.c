@@ -229,7 +229,10 @@ static void a_chunk_takes_the_decodes_out_of_the_graph(void **state) {
 
 static void runs_of_layers_add_up(void **state) {
     (void)state;
-    sli_layer_run halves[] = {{.count = 12}, {.count = 20}};
+    const sli_layer_run *run = llama->layers.rows;
+    sli_layer_run halves[] = {*run, *run};
+    halves[0].count = 12;
+    halves[1].count = 20;
     sli_architecture split = *llama;
     split.layers = (sli_table){.rows = halves, .count = 2};
     sl_batch_shape shape = {0};

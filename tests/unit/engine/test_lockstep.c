@@ -13,6 +13,8 @@
 
 enum { REQUESTS = 12, ACTIONS = 600, MAX_GAP_NS = 4096, WORLDS = 24 };
 
+enum { LASTING_BLOCKS = 50 }; /* reserved, more than any request here comes to need */
+
 /* A request as it would be if every step wrote to it. */
 typedef struct model {
     bool is_in;
@@ -74,7 +76,7 @@ static void world_fini(world *it) {
 
 static bool asks_for_block(const world *it, int i, int64_t ahead) {
     const model *one = &it->models[i];
-    return one->is_in && it->requests[i].context.reserved_blocks == 0 &&
+    return one->is_in && it->requests[i].context.reserved_blocks != LASTING_BLOCKS &&
            (one->computed_tokens + ahead) % it->pool.config.block_tokens == 0;
 }
 
@@ -143,6 +145,7 @@ static void join(world *it, int i) {
     request->computed_tokens = computed_tokens;
     request->known_tokens = computed_tokens + 1;
     request->furthest_tokens = one->furthest_tokens;
+    request->desc.prompt_tokens = computed_tokens + 1 - generated_tokens;
     request->desc.output_tokens = generated_tokens + draw(it, 1, 25);
     request->previous_token_ns = it->now_ns;
     request->own = one->own;
@@ -150,7 +153,10 @@ static void join(world *it, int i) {
     request->record.computed_tokens = one->record_computed_tokens;
     request->context.tokens = computed_tokens;
     request->context.block_count = sli_pool_blocks_for(&it->pool, computed_tokens);
-    request->context.reserved_blocks = draw(it, 0, 3) == 0 ? 40 : 0;
+    int64_t used_up_blocks = computed_tokens / it->pool.config.block_tokens;
+    const int64_t reserved_blocks[] = {LASTING_BLOCKS, used_up_blocks, 0, 0};
+    request->context.reserved_blocks = reserved_blocks[draw(it, 0, 3)];
+    assert_true(sli_lockstep_takes(&it->lockstep, request));
     size_t cohorts = it->lockstep.cohort_count;
     assert_int_equal(sli_lockstep_join(&it->lockstep, request), SL_OK);
     it->stalled_joins += cohorts > 0 && it->lockstep.cohort_count > cohorts;

@@ -178,9 +178,16 @@ static void fits_from_exactly_one_block(void **state) {
 
 static void degrees_that_do_not_divide_are_passed_over(void **state) {
     (void)state;
+    const sli_layer_run *run = qwen->layers.rows;
+    sli_gqa heads = *(const sli_gqa *)run->mixer->values;
+    heads.q_heads = 63;
+    heads.kv_heads = 7;
+    sli_layer_part mixer = *run->mixer;
+    mixer.values = &heads;
+    sli_layer_run odd_run = *run;
+    odd_run.mixer = &mixer;
     sli_architecture odd = *qwen;
-    odd.full.q_heads = 63;
-    odd.full.kv_heads = 7;
+    odd.layers.rows = &odd_run;
     sli_memory_config config = memory_of("{}");
     sli_budget_query query = query_of(&odd, a100_40g, 1);
     assert_int_equal(sli_budget_smallest_tp(&config, &query), 0);

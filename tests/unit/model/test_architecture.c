@@ -107,6 +107,28 @@ static void weights_on_a_rank_round_up(void **state) {
     assert_int_equal(sli_params_rank_bytes(&odd, 8), bytes / 8 + 1);
 }
 
+/* Reads a model with these attentions, feed-forwards and layers. */
+static sl_err read_text(world *w, const char *attention, const char *ffn, const char *layers,
+                        const sli_architecture **architecture) {
+    const char *text = sli_arena_printf(&w->arena,
+                                        "name: M\n"
+                                        "source: test\n"
+                                        "hidden: 64\n"
+                                        "vocab: 100 tokens\n"
+                                        "context_native: 10 tokens\n"
+                                        "attention: %s\n"
+                                        "ffn: %s\n"
+                                        "layers: %s\n",
+                                        attention, ffn, layers);
+    sli_node *root = NULL;
+    assert_non_null(text);
+    SL_TRY(sli_tree_read_text(&w->arena, "m.yaml", text, strlen(text), &w->diag, &root));
+    return sli_architecture_resolve(&w->arena, "m", root, &w->diag, architecture);
+}
+
+#define FULL  "full: {type: gqa, q_heads: 4, kv_heads: 2, head_dim: 16}"
+#define DENSE "dense: {type: dense, width: 128}"
+
 static void refuses_ranks_that_do_not_divide(void **state) {
     world *w = *state;
     const sli_architecture *llama = read_model(w, "llama-3.1-8b");
@@ -115,18 +137,22 @@ static void refuses_ranks_that_do_not_divide(void **state) {
     assert_int_equal(sli_parallel_check(llama, 3, mark, "replicas.tp", &w->diag), SL_ERR_CONFIG);
     has_message(w, "not one of 1, 2, 4, 8");
 
-    sli_architecture few_heads = *llama;
-    few_heads.full.kv_heads = 2;
-    assert_false(sli_parallel_divides(&few_heads, 4));
-    assert_int_equal(sli_parallel_check(&few_heads, 4, mark, "replicas.tp", &w->diag),
+    const sli_architecture *few_heads = NULL;
+    assert_int_equal(read_text(w, "{" FULL "}", "{" DENSE "}", "[[1, full, dense]]", &few_heads),
+                     SL_OK);
+    assert_false(sli_parallel_divides(few_heads, 4));
+    assert_int_equal(sli_parallel_check(few_heads, 4, mark, "replicas.tp", &w->diag),
                      SL_ERR_CONFIG);
     has_message(w, "2 key-value heads");
 
-    sli_architecture odd_width = *llama;
-    odd_width.dense.width = 14337;
-    assert_int_equal(sli_parallel_check(&odd_width, 2, mark, "replicas.tp", &w->diag),
+    /* The last of three runs is the one that cannot be cut. */
+    const sli_architecture *odd_width = NULL;
+    assert_int_equal(read_text(w, "{" FULL "}", "{" DENSE ", odd: {type: dense, width: 127}}",
+                               "[[1, full, dense], [2, full, odd]]", &odd_width),
+                     SL_OK);
+    assert_int_equal(sli_parallel_check(odd_width, 2, mark, "replicas.tp", &w->diag),
                      SL_ERR_CONFIG);
-    has_message(w, "feed-forward");
+    has_message(w, "127 columns of the feed-forward");
     assert_int_equal(w->diag.last->mark.line, 3);
     assert_string_equal(w->diag.last->path, "replicas.tp");
 }
@@ -142,7 +168,7 @@ static void unknown_name_suggests_the_nearest(void **state) {
     assert_int_equal(
         sli_architecture_read(&w->arena, "a-quite-different-one", nowhere, &w->diag, &architecture),
         SL_ERR_CONFIG);
-    has_message(w, "known are llama-3.1-8b, qwen3-32b");
+    has_message(w, " are known, or a path");
 }
 
 /* A slash or .yaml makes a path; the library of names is not asked then. */
@@ -161,42 +187,146 @@ static void missing_file_is_an_error(void **state) {
     (void)state;
 }
 
-static sl_err resolve_text(world *w, const char *text, sli_architecture *architecture) {
-    sli_node *root = NULL;
-    SL_TRY(sli_tree_read_text(&w->arena, "m.yaml", text, strlen(text), &w->diag, &root));
-    return sli_schema_resolve(&w->arena, &sli_architecture_section, NULL, root, &w->diag,
-                              architecture);
-}
-
 static void bad_model_file_names_every_mistake(void **state) {
     world *w = *state;
     sli_architecture architecture = {0};
+    sli_node *root = NULL;
     const char *text = "name: M\n"
                        "source: test\n"
                        "hiden: 64\n"
                        "vocab: 100\n"
                        "context_native: 10 tokens\n"
-                       "attention: {full: {q_heads: 4, kv_heads: 2, head_dim: 16}}\n"
-                       "ffn: {dense: {width: 128}}\n"
-                       "layers: [[2, fool, dense]]\n";
-    assert_int_equal(resolve_text(w, text, &architecture), SL_ERR_CONFIG);
-    assert_int_equal(w->diag.error_count, 4); /* unknown, missing, no unit, no such kind */
+                       "attention: {full: {type: gqa, q_heads: 4, kv_head: 2, head_dim: 16}}\n"
+                       "ffn: {dense: {type: dence, width: 128}}\n"
+                       "layers: [[2, full, dense]]\n";
+    assert_int_equal(sli_tree_read_text(&w->arena, "m.yaml", text, strlen(text), &w->diag, &root),
+                     SL_OK);
+    assert_int_equal(sli_schema_resolve(&w->arena, &sli_architecture_section, NULL, root, &w->diag,
+                                        &architecture),
+                     SL_ERR_CONFIG);
+    /* unknown and missing, no unit, unknown and missing again, no such type */
+    assert_int_equal(w->diag.error_count, 6);
+}
+
+static void layers_name_what_the_file_has(void **state) {
+    world *w = *state;
+    const sli_architecture *model = NULL;
+    assert_int_equal(
+        read_text(w, "{" FULL "}", "{" DENSE "}", "[[1, ful, dense], [2, full, moe]]", &model),
+        SL_ERR_CONFIG);
+    assert_null(model);
+    has_message(w, "there is no 'ful' under attention; did you mean 'full'?");
+    has_message(w, "there is no 'moe' under ffn");
+    assert_int_equal(w->diag.error_count, 2);
+    assert_int_equal(w->diag.first->mark.line, 8);
+    assert_int_equal(w->diag.first->mark.column, 14);
 }
 
 static void layers_add_up_over_runs(void **state) {
     world *w = *state;
-    sli_architecture architecture = {0};
-    const char *text = "name: M\n"
-                       "source: test\n"
-                       "hidden: 64\n"
-                       "vocab: 100 tokens\n"
-                       "context_native: 10 tokens\n"
-                       "attention: {full: {q_heads: 4, kv_heads: 2, head_dim: 16}}\n"
-                       "ffn: {dense: {width: 128}}\n"
-                       "layers: [[2, full, dense], [3, full, dense]]\n";
-    assert_int_equal(resolve_text(w, text, &architecture), SL_OK);
-    assert_int_equal(sli_architecture_layers(&architecture), 5);
-    assert_int_equal(sli_state_token_bytes(&architecture), 5 * 2 * 2 * 16 * 2);
+    const sli_architecture *model = NULL;
+    assert_int_equal(
+        read_text(w, "{" FULL "}", "{" DENSE "}", "[[2, full, dense], [3, full, dense]]", &model),
+        SL_OK);
+    assert_int_equal(sli_architecture_layers(model), 5);
+    assert_int_equal(sli_state_token_bytes(model), 5 * 2 * 2 * 16 * 2);
+}
+
+/* The engine runs full attention and dense feed-forwards so far. */
+static void says_what_cannot_be_run(void **state) {
+    world *w = *state;
+    assert_null(sli_architecture_unheld(read_model(w, "llama-3.1-8b")));
+    assert_null(sli_architecture_unheld(read_model(w, "qwen3-32b")));
+    assert_string_equal(sli_architecture_unheld(read_model(w, "mistral-7b-v0.1"))->name, "sliding");
+    assert_string_equal(sli_architecture_unheld(read_model(w, "qwen3-30b-a3b"))->name, "moe");
+    assert_string_equal(sli_architecture_unheld(read_model(w, "deepseek-v3"))->name, "mla");
+
+    static const char *const special[] = {
+        "window: 8 tokens", "chunk: 8 tokens", "value_dim: 8",
+        "output_gate: on",  "k_eq_v: weights", "k_eq_v: cache",
+    };
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++) {
+        const sli_architecture *model = NULL;
+        const char *attention = sli_arena_printf(
+            &w->arena, "{odd: {type: gqa, q_heads: 4, kv_heads: 2, head_dim: 16, %s}}", special[i]);
+        assert_int_equal(read_text(w, attention, "{" DENSE "}", "[[1, odd, dense]]", &model),
+                         SL_OK);
+        assert_string_equal(sli_architecture_unheld(model)->name, "odd");
+    }
+}
+
+static void borrowers_need_a_lender_in_front(void **state) {
+    world *w = *state;
+    const char *attention = "{" FULL ", wide: {type: gqa, q_heads: 4, kv_heads: 4, head_dim: 16}, "
+                            "again: {type: gqa, q_heads: 4, kv_heads: 2, head_dim: 16, "
+                            "kv: shared}}";
+    const sli_architecture *model = NULL;
+    assert_int_equal(read_text(w, attention, "{" DENSE "}",
+                               "[[1, wide, dense], [1, full, dense], [1, wide, dense], "
+                               "[2, again, dense]]",
+                               &model),
+                     SL_OK);
+    /* keys and values of 4, 2 and 4 heads; the last two layers keep none */
+    assert_int_equal(sli_state_kept(model, &sli_cache_formats[0], 1).cached,
+                     (4 + 2 + 4) * 2 * 16 * 2);
+    assert_int_equal(sli_state_read(model, &sli_cache_formats[0], 1),
+                     (4 + 2 + 4 + 2 + 2) * 2 * 16 * 2);
+    assert_int_equal(read_text(w, attention, "{" DENSE "}",
+                               "[[1, wide, dense], [2, again, dense], [1, full, dense]]", &model),
+                     SL_ERR_CONFIG);
+    has_message(w, "'again' shares what no earlier layer keeps");
+}
+
+/* Values in range that do not go together, each with the words that say so. */
+static void parts_that_cannot_be_are_refused(void **state) {
+    static const struct {
+        const char *attention;
+        const char *ffn;
+        const char *message;
+    } cases[] = {
+        {"{x: {type: gqa, q_heads: 4, kv_heads: 3, head_dim: 16}}", "{y: none}", "does not divide"},
+        {"{x: {type: gqa, q_heads: 4, kv_heads: 2, head_dim: 16, window: 1 tokens, "
+         "chunk: 1 tokens}}",
+         "{y: none}", "only one of window, chunk and sparse"},
+        {"{x: {type: gqa, q_heads: 4, kv_heads: 2, head_dim: 16, value_dim: 8, k_eq_v: cache}}",
+         "{y: none}", "values as wide as keys"},
+        {"{x: {type: gqa, q_heads: 4, kv_heads: 2, head_dim: 16, sparse: {block: 8 tokens}}}",
+         "{y: none}", "sparse needs top_blocks"},
+        {"{x: {type: mla, q_heads: 4, q_lora: none, kv_lora: 8, rope_dim: 4, nope_dim: 8, "
+         "value_dim: 8, index: {keys: own, top: 4 tokens}}}",
+         "{y: none}", "needs heads and dim"},
+        {"{x: {type: mla, q_heads: 4, q_lora: none, kv_lora: 8, rope_dim: 4, nope_dim: 8, "
+         "value_dim: 8, index: {keys: shared}}}",
+         "{y: none}", "needs top"},
+        {"{x: {type: mla, q_heads: 4, q_lora: none, kv_lora: 8, rope_dim: 4, nope_dim: 8, "
+         "value_dim: 8, index: {top: 4 tokens}}}",
+         "{y: none}", "keys: own or shared"},
+        {"{x: {type: compressed, q_heads: 4, head_dim: 8, q_lora: 8, o_lora: 8, o_groups: 3, "
+         "window: 8 tokens}}",
+         "{y: none}", "o_groups does not divide"},
+        {"{x: {type: compressed, q_heads: 4, head_dim: 8, q_lora: 8, o_lora: 8, o_groups: 2, "
+         "window: 8 tokens, ratio: 4}}",
+         "{y: none}", "state_span"},
+        {"{x: {type: compressed, q_heads: 4, head_dim: 8, q_lora: 8, o_lora: 8, o_groups: 2, "
+         "window: 8 tokens, index: {heads: 1, dim: 8, top: 4}}}",
+         "{y: none}", "an index needs a ratio"},
+        {"{x: {type: recurrent, rule: gdn, heads: 4, key_heads: 3, key_dim: 8, value_dim: 8}}",
+         "{y: none}", "key_heads does not divide"},
+        {"{x: {type: recurrent, rule: rwkv7, heads: 4, key_dim: 8, value_dim: 8}}", "{y: none}",
+         "low_rank is for"},
+        {"{x: {type: recurrent, rule: mamba1, heads: 4, key_dim: 8, value_dim: 8, low_rank: 2}}",
+         "{y: none}", "value_dim 1"},
+        {"{x: none}", "{y: {type: moe, experts: 4, top_k: 5, width: 8}}", "top_k is more"},
+    };
+    world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const sli_architecture *model = NULL;
+        int errors_before = w->diag.error_count;
+        assert_int_equal(read_text(w, cases[i].attention, cases[i].ffn, "[[1, x, y]]", &model),
+                         SL_ERR_CONFIG);
+        has_message(w, cases[i].message);
+        assert_int_equal(w->diag.error_count, errors_before + 1);
+    }
 }
 
 #define BEHAVIOUR(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -208,7 +338,9 @@ int main(void) {
         BEHAVIOUR(ranks_share_everything_evenly),    BEHAVIOUR(weights_on_a_rank_round_up),
         BEHAVIOUR(refuses_ranks_that_do_not_divide), BEHAVIOUR(unknown_name_suggests_the_nearest),
         BEHAVIOUR(missing_file_is_an_error),         BEHAVIOUR(bad_model_file_names_every_mistake),
-        BEHAVIOUR(layers_add_up_over_runs),
+        BEHAVIOUR(layers_name_what_the_file_has),    BEHAVIOUR(layers_add_up_over_runs),
+        BEHAVIOUR(says_what_cannot_be_run),          BEHAVIOUR(borrowers_need_a_lender_in_front),
+        BEHAVIOUR(parts_that_cannot_be_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

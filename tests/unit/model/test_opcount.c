@@ -10,15 +10,23 @@
 
 /* A model small enough to count by hand: 2 layers, hidden 8, 4 query and 2 key-value heads of 4,
  * feed-forward 6, vocabulary 10. */
-static sli_layer_run runs[] = {{.count = 2}};
+static sli_gqa heads;
+static sli_dense inner;
+static sli_layer_part parts[2];
+static sli_layer_run runs[] = {{.count = 2, .mixer = &parts[0], .ffn = &parts[1]}};
 
 static sli_architecture small_model(void) {
+    heads = (sli_gqa){.q_heads = 4, .kv_heads = 2, .head_dim = 4, .has_qk_norm = true};
+    inner = (sli_dense){.width = 6, .is_gated = true};
+    parts[0] = (sli_layer_part){.name = "full", .kind = &sli_gqa_kind, .values = &heads};
+    parts[1] = (sli_layer_part){.name = "dense", .kind = &sli_dense_kind, .values = &inner};
+    for (int i = 0; i < 2; i++) {
+        parts[i].kind->describe(parts[i].values, 8, &parts[i].facts);
+    }
     return (sli_architecture){
         .id = "small",
         .hidden = 8,
         .vocab_tokens = 10,
-        .full = {.q_heads = 4, .kv_heads = 2, .head_dim = 4, .has_qk_norm = true},
-        .dense = {.width = 6},
         .layers = {.rows = runs, .count = 1},
     };
 }
@@ -99,10 +107,21 @@ static void elementwise_counts_bytes(void **state) {
     assert_true(work.elementwise_bytes[SLI_ELEMENTWISE_QK_NORM] == 4 * 5 * (4 + 2) * 4 / 2.0);
     assert_true(work.all_reduce_bytes == 2 * 5 * 8);
 
-    model.full.has_qk_norm = false;
+    heads.has_qk_norm = false;
     sli_opcount_layer(&model, &runs[0], 1, &mixed, &work);
     assert_true(work.elementwise_bytes[SLI_ELEMENTWISE_QK_NORM] == 0);
     assert_true(work.all_reduce_bytes == 0);
+}
+
+static void without_a_gate_there_is_one_projection_less(void **state) {
+    (void)state;
+    sli_architecture model = small_model();
+    inner.is_gated = false;
+    sli_layer_work work;
+    sli_opcount_layer(&model, &runs[0], 1, &mixed, &work);
+    gemm_equals(work.gemms[SLI_GEMM_GATE_UP], 5, 6, 8);
+    gemm_equals(work.gemms[SLI_GEMM_DOWN], 5, 8, 6);
+    assert_true(work.elementwise_bytes[SLI_ELEMENTWISE_ACTIVATION] == 4 * 5 * 6);
 }
 
 /* The work of the ranks adds up to the work of one, but for what every rank repeats. */
@@ -133,14 +152,28 @@ static void exact_flops_follow_parameters_and_pairs(void **state) {
     assert_true(sli_opcount_flops(&model, &mixed) == linear + attention);
 }
 
+/* The two ways to count attention agree: by the batch, and by the sequence. */
+static void cores_of_sequences_add_up_to_the_step(void **state) {
+    (void)state;
+    sli_architecture model = small_model();
+    double head_params = 10 * 8;
+    double layer_params = (double)sli_params_matmul(&model) - head_params;
+    double linear = 2 * (layer_params * 5 + head_params * 2);
+    double core = sli_opcount_prefill_core(&model, 2, 3) + sli_opcount_decode_core(&model, 5) +
+                  sli_opcount_decode_core(&model, 7);
+    assert_true(sli_opcount_flops(&model, &mixed) == linear + core);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrices_have_the_sizes_of_the_layer),
         cmocka_unit_test(gemm_counts_flops_and_bytes),
         cmocka_unit_test(attention_counts_tiles_and_cache),
         cmocka_unit_test(elementwise_counts_bytes),
+        cmocka_unit_test(without_a_gate_there_is_one_projection_less),
         cmocka_unit_test(ranks_share_the_work),
         cmocka_unit_test(exact_flops_follow_parameters_and_pairs),
+        cmocka_unit_test(cores_of_sequences_add_up_to_the_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,21 +126,33 @@ static const sl_step_record fixture_steps[] = {
 
 static const sli_slo fixture_slo = {.ttft_ns = 100, .tpot_ns = 10, .attainment_frac = 0.9};
 
+/* Requests arrive in the order of time, whatever the order of the records. */
+static inline void fixture_arrive(const sl_probe *probe) {
+    const int64_t last_arrival_ns = 2000;
+    for (int64_t now_ns = 0; now_ns <= last_arrival_ns; now_ns++) {
+        for (size_t i = 0; i < FIXTURE_RECORD_COUNT; i++) {
+            const sl_request_record *record = &fixture_records[i];
+            if (record->arrival_ns == now_ns) {
+                sl_transition arrival = {.at_ns = now_ns,
+                                         .kind = SL_ARRIVE,
+                                         .replica = SL_NO_REPLICA,
+                                         .request = record->request,
+                                         .tokens = record->prompt_tokens};
+                probe->ops->transition(probe->self, &arrival);
+            }
+        }
+    }
+}
+
 /* The caller ends the collector. */
 static inline sl_err fixture_collect(bool keep_requests, sli_collector *collector) {
     const sli_collector_options options = {
         .warmup_ns = 100, .replica_count = 2, .keep_requests = keep_requests, .slo = fixture_slo};
     SL_TRY(sli_collector_init(collector, &options));
     sl_probe probe = sli_collector_probe(collector);
+    fixture_arrive(&probe);
     for (size_t i = 0; i < FIXTURE_RECORD_COUNT; i++) {
-        const sl_request_record *record = &fixture_records[i];
-        sl_transition arrival = {.at_ns = record->arrival_ns,
-                                 .kind = SL_ARRIVE,
-                                 .replica = SL_NO_REPLICA,
-                                 .request = record->request,
-                                 .tokens = record->prompt_tokens};
-        probe.ops->transition(probe.self, &arrival);
-        probe.ops->terminal(probe.self, record);
+        probe.ops->terminal(probe.self, &fixture_records[i]);
     }
     for (size_t i = 0; i < sizeof fixture_steps / sizeof fixture_steps[0]; i++) {
         probe.ops->step(probe.self, &fixture_steps[i]);

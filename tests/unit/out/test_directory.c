@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -53,11 +54,18 @@ static void expect_text(const char *path, const char *text) {
     assert_string_equal(read, text);
 }
 
+static sl_err name_and_open(sli_directory *directory, const char *path, bool force,
+                            sli_diag *diag) {
+    *directory = (sli_directory){0};
+    SL_TRY(sli_directory_init(directory, path, diag));
+    return sli_directory_open(directory, force, diag);
+}
+
 /* Opening must fail with one error that says `word`, and change nothing. */
 static void expect_refusal(const char *path, bool force, const char *word) {
     sli_diag diag = {0};
-    sli_directory directory = {0};
-    assert_int_equal(sli_directory_open(&directory, path, force, &diag), SL_ERR_IO);
+    sli_directory directory;
+    assert_int_equal(name_and_open(&directory, path, force, &diag), SL_ERR_IO);
     assert_int_equal(diag.error_count, 1);
     if (strstr(diag.first->message, word) == NULL) {
         fail_msg("'%s' is not in: %s", word, diag.first->message);
@@ -68,7 +76,7 @@ static void expect_refusal(const char *path, bool force, const char *word) {
 
 static void open_directory(sli_directory *directory, const char *path, bool force) {
     sli_diag diag = {0};
-    sl_err err = sli_directory_open(directory, path, force, &diag);
+    sl_err err = name_and_open(directory, path, force, &diag);
     if (err != SL_OK && diag.first != NULL) {
         fail_msg("%s", diag.first->message);
     }
@@ -170,14 +178,94 @@ static void what_sluice_did_not_write_is_never_touched(void **state) {
     expect_text("kept.old/run.sqlite", "older");
 }
 
-static void files_and_links_are_not_directories(void **state) {
+static void a_file_is_not_a_directory(void **state) {
     (void)state;
     put_file("file", "dear");
     expect_refusal("file", true, "not a directory");
-    put_result("result", "old");
-    assert_int_equal(symlink("result", "link"), 0);
+    assert_int_equal(symlink("file", "link"), 0);
     expect_refusal("link", true, "not a directory");
-    expect_text("result/run.sqlite", "old");
+    expect_text("file", "dear");
+}
+
+static void a_link_stands_for_its_directory(void **state) {
+    (void)state;
+    assert_int_equal(mkdir("disk", 0777), 0);
+    put_result("disk/result", "old");
+    assert_int_equal(symlink("disk/result", "link"), 0);
+    expect_refusal("link", false, "--force");
+    write_and_commit("link/", true, "new");
+    expect_text("disk/result/run.sqlite", "new");
+    expect_text("link/run.sqlite", "new");
+    assert_false(is_there("link.part"));
+    assert_int_equal(symlink("disk/absent", "astray"), 0);
+    expect_refusal("astray", true, "leads nowhere");
+}
+
+static void a_second_run_is_refused_while_the_first_writes(void **state) {
+    (void)state;
+    sli_diag diag = {0};
+    sli_directory first;
+    open_directory(&first, "out", false);
+    assert_int_equal(sli_directory_write(&first, "run.sqlite", "first", &diag), SL_OK);
+    expect_refusal("out", false, "another run is writing there");
+    expect_refusal("./out", true, "another run is writing there");
+    expect_text("out.part/run.sqlite", "first");
+    assert_int_equal(sli_directory_commit(&first, &diag), SL_OK);
+    sli_directory_fini(&first);
+    expect_text("out/run.sqlite", "first");
+    write_and_commit("out", true, "second");
+    sli_diag_fini(&diag);
+}
+
+static void a_run_that_dies_leaves_no_lock(void **state) {
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        sli_directory directory;
+        open_directory(&directory, "out", false);
+        put_file("out.part/run.sqlite", "half");
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    expect_text("out.part/run.sqlite", "half");
+    write_and_commit("out", false, "new");
+    expect_text("out/run.sqlite", "new");
+}
+
+static bool covers(const char *path, const char *inner) {
+    sli_diag diag = {0};
+    sli_directory directory;
+    bool is_covered = false;
+    assert_int_equal(sli_directory_init(&directory, path, &diag), SL_OK);
+    assert_int_equal(sli_directory_covers(&directory, inner, &is_covered), SL_OK);
+    sli_directory_fini(&directory);
+    assert_false(is_there("out.part")); /* naming makes nothing */
+    return is_covered;
+}
+
+static void knows_what_a_commit_replaces(void **state) {
+    (void)state;
+    assert_true(covers("out", "out"));
+    assert_true(covers("out/", "out/arrivals.jsonl"));
+    assert_true(covers("out", "out/deep/down.jsonl"));
+    assert_true(covers("out", "out.part/arrivals.jsonl"));
+    assert_true(covers("out", "./out.old"));
+    assert_true(covers("./out", "out/arrivals.jsonl"));
+    assert_false(covers("out", "out.jsonl"));
+    assert_false(covers("out", "other/out"));
+    assert_false(covers("a/out", "a/arrivals.jsonl"));
+    put_result("out", "old"); /* what is there is known by any name */
+    char absolute[128];
+    snprintf(absolute, sizeof absolute, "%s/out/arrivals.jsonl", folder);
+    assert_int_equal(symlink("out", "link"), 0);
+    assert_true(covers("out", absolute));
+    assert_true(covers("out", "./out/../out/arrivals.jsonl"));
+    assert_true(covers("out", "link/arrivals.jsonl"));
+    assert_true(covers("link", "out/arrivals.jsonl"));
+    assert_int_equal(chdir("out"), 0);
+    assert_true(covers("../out", "arrivals.jsonl"));
+    assert_false(covers("../out", "../arrivals.jsonl"));
 }
 
 static void the_rest_of_a_killed_run_is_cleared(void **state) {
@@ -246,7 +334,11 @@ int main(void) {
         IN_FOLDER(an_earlier_result_survives_a_failed_run),
         IN_FOLDER(an_empty_directory_is_used),
         IN_FOLDER(what_sluice_did_not_write_is_never_touched),
-        IN_FOLDER(files_and_links_are_not_directories),
+        IN_FOLDER(a_file_is_not_a_directory),
+        IN_FOLDER(a_link_stands_for_its_directory),
+        IN_FOLDER(a_second_run_is_refused_while_the_first_writes),
+        IN_FOLDER(a_run_that_dies_leaves_no_lock),
+        IN_FOLDER(knows_what_a_commit_replaces),
         IN_FOLDER(the_rest_of_a_killed_run_is_cleared),
         IN_FOLDER(folders_above_are_made),
         IN_FOLDER(places_that_cannot_be_written_are_named),

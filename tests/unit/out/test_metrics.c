@@ -271,6 +271,41 @@ static void names_are_unique_and_end_in_their_unit(void **state) {
     fini_world(&w);
 }
 
+static void tell(sl_probe probe, int64_t at_ns, sl_transition_kind kind, int64_t blocks) {
+    probe.ops->transition(probe.self, &(sl_transition){.at_ns = at_ns,
+                                                       .kind = (uint32_t)kind,
+                                                       .replica = 0,
+                                                       .request = SL_REQUEST_ID(0, 0),
+                                                       .blocks = blocks});
+}
+
+/* Five arrivals in 2 s: 4 / 2 a second. Two were admitted, one of them preempted, one was turned
+ * away, and a client that waited has left when the last one comes: 5 - 2 + 1 - 1 - 1 = 2 wait. */
+static void backlog_counts_who_waits_when_the_last_one_arrives(void **state) {
+    (void)state;
+    sli_collector collector;
+    sli_metrics metrics;
+    const sli_collector_options options = {.replica_count = 1};
+    assert_int_equal(sli_collector_init(&collector, &options), SL_OK);
+    sl_probe probe = sli_collector_probe(&collector);
+    const int64_t second_ns = 1000000000;
+    tell(probe, second_ns, SL_ARRIVE, 0);
+    tell(probe, second_ns, SL_ADMIT, 3);
+    tell(probe, second_ns, SL_ARRIVE, 0);
+    tell(probe, 2 * second_ns, SL_ADMIT, 3);
+    tell(probe, 2 * second_ns, SL_ARRIVE, 0);
+    tell(probe, 2 * second_ns, SL_ABORT, 0);
+    tell(probe, 2 * second_ns, SL_PREEMPT, 3);
+    tell(probe, 3 * second_ns, SL_ARRIVE, 0);
+    tell(probe, 3 * second_ns, SL_ARRIVE, 0);
+    tell(probe, 3 * second_ns, SL_REJECT, 0);
+    tell(probe, 4 * second_ns, SL_ADMIT, 3); /* later: it does not count */
+    assert_int_equal(sli_metrics_make(&collector, &metrics), SL_OK);
+    expect_real(&metrics, "request_offered_per_s", 2.0, 5);
+    expect_real(&metrics, "backlog_frac", 0.4, 5);
+    sli_collector_fini(&collector);
+}
+
 static void a_failure_inside_a_hook_is_reported(void **state) {
     (void)state;
     world w;
@@ -298,6 +333,7 @@ int main(void) {
         cmocka_unit_test(keeping_requests_changes_nothing_but_the_tail),
         cmocka_unit_test(what_has_no_value_is_null),
         cmocka_unit_test(names_are_unique_and_end_in_their_unit),
+        cmocka_unit_test(backlog_counts_who_waits_when_the_last_one_arrives),
         cmocka_unit_test(a_failure_inside_a_hook_is_reported),
     };
     return cmocka_run_group_tests_name("out/metrics", tests, NULL, NULL);

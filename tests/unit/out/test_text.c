@@ -75,6 +75,16 @@ static void says_what_ran_and_what_came_out(void **state) {
     free(text);
 }
 
+static void no_hits_are_no_finding_without_ids(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    facts.lacks_prefixes = true;
+    char *text = summary_of_fixture(&facts, true);
+    expect(text, "  prefix       the workload shares none\n");
+    expect_no(text, "hits");
+    free(text);
+}
+
 static void states_where_quantiles_come_from(void **state) {
     (void)state;
     sli_run_facts facts = fixture_facts();
@@ -82,7 +92,8 @@ static void states_where_quantiles_come_from(void **state) {
     char *counted = summary_of_fixture(&facts, false);
     expect(exact, "quantiles are exact, those of ITL within 0.4 %");
     expect(counted, "quantiles come from histograms: within 0.4 %");
-    expect(counted, "  mean TTFT is queue 12 % · own prefill 65 % · interference 12 % · "
+    /* 30, 155, 30 and 25 of 240 */
+    expect(counted, "  mean TTFT is queue 13 % · own prefill 65 % · interference 12 % · "
                     "preempted 10 %\n");
     free(exact);
     free(counted);
@@ -112,6 +123,43 @@ static void running_time_names_the_large_parts(void **state) {
     /* 130, 60, 60 of 306, the earlier cause first. */
     expect(fixture, "  running is   gemm 42 % · attention 20 % · interference 20 % · ");
     free(fixture);
+}
+
+static void shares_add_up_to_a_hundred(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    /* Each rounded by itself: 20 + 65 + 16 = 101, and 33 + 33 + 33 = 99. */
+    sli_metrics metrics = {
+        .step_count = 1,
+        .ttft_mean_shares = {.count = 1, .part_frac = {0.195, 0.6475, 0.1575, 0}},
+        .running_shares = {.count = 1,
+                           .own_frac = {1 / 3.0, 1 / 3.0},
+                           .interference_frac = 1 / 3.0},
+    };
+    char *text = summary(&facts, &metrics);
+    expect(text, "  mean TTFT is queue 19 % · own prefill 65 % · interference 16 %\n");
+    expect(text, "  running is   gemm 34 % · attention 33 % · interference 33 %\n");
+    free(text);
+    metrics.ttft_mean_shares = (sli_ttft_shares){.count = 1, .part_frac = {0.004, 0.996, 0, 0}};
+    text = summary(&facts, &metrics);
+    expect(text, "  mean TTFT is own prefill 100 %\n"); /* what rounds to nothing is left out */
+    free(text);
+}
+
+static void long_numbers_widen_their_column(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    sli_metrics metrics = {
+        .ttft_ns =
+            {.count = 7, .mean = 2e3, .p50 = 1e3, .p90 = 3e3, .p99 = 4e3, .max = 123456789000},
+        .itl_ns = {.count = 12345678901, .mean = 1e9, .max = 1000000000},
+    };
+    char *text = summary(&facts, &metrics);
+    expect(text,
+           "                    mean      p50      p90      p99         max              n\n"
+           "  TTFT       us     2.00     1.00     3.00     4.00 123,456,789              7\n"
+           "  ITL        s      1.00     0.00     0.00     0.00        1.00 12,345,678,901\n");
+    free(text);
 }
 
 static void lines_without_meaning_are_left_out(void **state) {
@@ -232,8 +280,11 @@ static void a_failed_stream_is_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_ran_and_what_came_out),
+        cmocka_unit_test(no_hits_are_no_finding_without_ids),
         cmocka_unit_test(states_where_quantiles_come_from),
         cmocka_unit_test(running_time_names_the_large_parts),
+        cmocka_unit_test(shares_add_up_to_a_hundred),
+        cmocka_unit_test(long_numbers_widen_their_column),
         cmocka_unit_test(lines_without_meaning_are_left_out),
         cmocka_unit_test(times_have_the_unit_that_reads_best),
         cmocka_unit_test(says_when_results_are_partial),

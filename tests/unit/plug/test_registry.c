@@ -170,6 +170,12 @@ static void refuses_parameters_without_a_place(void **state) {
     param = sound;
     param.help = NULL;
     assert_refused(&policy.policy, "parameter");
+    param = (sl_param){.name = "p", .help = "h", .type = SL_TYPE_INT, .offset = 9};
+    assert_refused(&policy.policy, "parameter"); /* its last byte would lie behind the instance */
+    param = (sl_param){.name = "p", .help = "h", .type = (sl_type)99};
+    assert_refused(&policy.policy, "parameter");
+    param = (sl_param){.name = "p", .help = "h", .type = SL_TYPE_CHOICE};
+    assert_refused(&policy.policy, "parameter"); /* nothing to choose from */
 
     param = sound;
     const sl_policy *const policies[] = {&policy.policy};

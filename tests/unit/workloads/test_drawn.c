@@ -147,6 +147,19 @@ static void without_system_prompts_contents_are_private(void **state) {
     arrivals_free(&list);
 }
 
+static void warns_of_a_length_that_no_system_prompt_has(void **state) {
+    (void)state;
+    world w;
+    assert_int_equal(world_open(&w, 1,
+                                "{source: poisson, rate: 1 /s, requests: 1, " FIXED
+                                ", system_prompts: {length: 9 tokens}}"),
+                     SL_OK);
+    assert_string_equal(world_messages(&w),
+                        "s.yaml:1:136: warning: workload.system_prompts.length has no effect: "
+                        "count is 0\n");
+    world_close(&w);
+}
+
 static void priorities_come_in_their_shares(void **state) {
     (void)state;
     enum { COUNT = 10000 };
@@ -237,12 +250,11 @@ static void every_preset_reads_and_is_sound(void **state) {
 
 static void says_what_no_single_key_can_check(void **state) {
     (void)state;
-    assert_refused(
-        "{source: poisson, rate: 1 /s, requests: 1, prompt: {uniform: {min: 9 tokens, "
-        "max: 8 tokens}}, output: {preset: azure-conv-2032}}",
-        "s.yaml:1:72: workload.prompt.uniform: max (8 tokens) is below min (9 tokens)\n"
-        "s.yaml:1:122: workload.output.preset: unknown preset 'azure-conv-2032'; did you "
-        "mean 'azure-conv-2023'?\n");
+    assert_refused("{source: poisson, rate: 1 /s, requests: 1, prompt: {uniform: {min: 9 tokens, "
+                   "max: 8 tokens}}, output: {preset: azure-conv-2032}}",
+                   "s.yaml:1:72: workload.prompt.uniform: max (8 tokens) is below min (9 tokens)\n"
+                   "s.yaml:1:122: workload.output.preset: unknown preset 'azure-conv-2032'; known "
+                   "are azure-conv-2023\n");
     assert_refused("{source: poisson, rate: 1 /s, requests: 1, " FIXED
                    ", priorities: [[0.5, 1], [0.4, 2]]}",
                    "s.yaml:1:123: workload.priorities: shares must sum to 1, found 0.9\n");
@@ -286,6 +298,7 @@ int main(void) {
         cmocka_unit_test(uniform_lengths_reach_both_ends),
         cmocka_unit_test(system_prompts_follow_zipf),
         cmocka_unit_test(without_system_prompts_contents_are_private),
+        cmocka_unit_test(warns_of_a_length_that_no_system_prompt_has),
         cmocka_unit_test(priorities_come_in_their_shares),
         cmocka_unit_test(max_tokens_cuts_outputs),
         cmocka_unit_test(preset_draws_the_quantiles_of_the_trace),

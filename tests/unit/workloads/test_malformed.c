@@ -86,6 +86,8 @@ static const bad_trace mooncake_traces[] = {
     {"{\"timestamp\": 0, \"input_length\": 9, \"output_length\": 1, \"hash_ids\": [1, 2]}\n",
      "FILE:1: 2 ids of 512 tokens each do not fit a prompt of 9 tokens; is the block size right? "
      "`hash_mismatch: drop_ids` would go on without them\n"},
+    {IDS_ROW(""), "FILE:1: hash_ids is empty, though a prompt of 1500 tokens has blocks of 512 "
+                  "tokens" WITHOUT_IDS},
     {IDS_ROW("1, 2, 3") IDS_ROW("1, 2, 4") IDS_ROW("1, 3, 4") IDS_ROW("2, 5, 6"),
      "FILE:3: id 3 follows id 1 here and follows id 2 elsewhere" WITHOUT_IDS
      "FILE:4: id 2 begins a prompt here and follows id 1 elsewhere" WITHOUT_IDS},
@@ -171,6 +173,36 @@ static void names_mistakes_in_its_own_traces(void **state) {
     }
 }
 
+#define OWN                                                                                        \
+    "{\"timestamp_ns\": 0, \"input_length\": 9, \"output_length\": 1, \"hash_ids\": [], "          \
+    "\"block_size\": 0}\n"
+
+/* Every line would be wrong; one message says what is wrong with all of them. */
+static void names_the_format_that_a_trace_is_in(void **state) {
+    (void)state;
+    assert_refused("mooncake", "", HEADER "2023-11-16 18:15:46,1,1\n",
+                   "FILE:1: looks like a trace of format azure, not mooncake; set "
+                   "workload.source: azure\n");
+    assert_refused("mooncake", "", OWN OWN,
+                   "FILE:1: looks like a trace of format sluice, not mooncake; set "
+                   "workload.source: sluice\n");
+    assert_refused("azure", "", "\n\n" GOOD GOOD,
+                   "FILE:3: looks like a trace of format mooncake, not azure; set "
+                   "workload.source: mooncake\n");
+    assert_refused("azure", "", "{\"timestamp\": 0, \"note\": \"TIMESTAMP\"}\n",
+                   "FILE:1: looks like a trace of format mooncake, not azure; set "
+                   "workload.source: mooncake\n");
+    assert_refused("azure", "", OWN,
+                   "FILE:1: looks like a trace of format sluice, not azure; set "
+                   "workload.source: sluice\n");
+    assert_refused("sluice", "", "\xef\xbb\xbf" HEADER,
+                   "FILE:1: looks like a trace of format azure, not sluice; set "
+                   "workload.source: azure\n");
+    assert_refused("sluice", "", GOOD,
+                   "FILE:1: looks like a trace of format mooncake, not sluice; set "
+                   "workload.source: mooncake\n");
+}
+
 static void names_unsorted_rows(void **state) {
     (void)state;
     assert_refused("azure", ", unsorted: error",
@@ -246,6 +278,7 @@ int main(void) {
         cmocka_unit_test(names_mistakes_in_mooncake_traces),
         cmocka_unit_test(names_mistakes_in_azure_traces),
         cmocka_unit_test(names_mistakes_in_its_own_traces),
+        cmocka_unit_test(names_the_format_that_a_trace_is_in),
         cmocka_unit_test(names_unsorted_rows),
         cmocka_unit_test(names_a_window_without_rows),
         cmocka_unit_test(names_binary_data),

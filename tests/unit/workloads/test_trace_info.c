@@ -102,9 +102,11 @@ static void says_when_it_knows_no_format(void **state) {
     assert_int_equal(sli_trace_info_read(path, 512, &diag, &info), SL_ERR_CONFIG);
     assert_int_equal(info.row_count, 42);
     assert_int_equal(diag.first->mark.line, 2);
-    assert_string_equal(diag.first->message,
-                        "is in no known format: expected JSON lines of Mooncake or sluice, or CSV "
-                        "of the Azure LLM inference traces");
+    assert_string_equal(
+        diag.first->message,
+        "is in no known format: expected JSON lines with \"timestamp\" (Mooncake) or "
+        "\"timestamp_ns\" (sluice), or CSV with TIMESTAMP (Azure LLM inference "
+        "traces)");
     sli_diag_fini(&diag);
 }
 
@@ -164,6 +166,22 @@ static void text_names_figures_and_notes(void **state) {
         "  ideal hits     45.45 % of blocks, 48.61 % of prompt tokens (nothing ever evicted)\n"
         "  note: 1 row without output (`zero_output`)\n"
         "  note: 1 row with ids that do not fit the prompt or other rows (`hash_mismatch`)\n");
+    free(text);
+}
+
+static void has_no_rates_when_all_comes_at_once(void **state) {
+    (void)state;
+    char trace[4096] = "";
+    for (int i = 0; i < 25; i++) {
+        strcat(trace, ROW("7", "9", "1", "1"));
+    }
+    sli_trace_info info = info_of_file(temporary_text(trace));
+    assert_true(isnan(info.mean_rate_per_s));
+    assert_int_equal(info.largest_tie_count, 25);
+    char *text = printed(&info, sli_trace_info_print);
+    assert_non_null(strstr(text, "note: all rows at one time, so there are no rates"));
+    assert_null(strstr(text, "distinct times"));
+    assert_null(strstr(text, "nan"));
     free(text);
 }
 
@@ -284,6 +302,7 @@ int main(void) {
         cmocka_unit_test(says_when_it_knows_no_format),
         cmocka_unit_test(json_holds_the_figures_and_null),
         cmocka_unit_test(text_names_figures_and_notes),
+        cmocka_unit_test(has_no_rates_when_all_comes_at_once),
         cmocka_unit_test(mooncake_figures_are_the_published_ones),
         cmocka_unit_test(azure_figures_are_the_published_ones),
         cmocka_unit_test(a_public_trace_replays_row_by_row),

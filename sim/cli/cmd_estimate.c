@@ -1,0 +1,111 @@
+/* sluice estimate: what requests cost a model in bytes, without a run. */
+#include "cli/command.h"
+#include "cli/estimate_print.h"
+#include "cli/estimate_query.h"
+#include "cli/estimate_sweep.h"
+#include "cli/options.h"
+
+#include <stdio.h>
+
+/* Settings but the model are options of the same name. */
+enum {
+    OPTION_SETTINGS = SLI_ESTIMATE_SETTINGS - 1,
+    OPTION_SWEEP = OPTION_SETTINGS,
+    OPTION_JSON,
+    OPTION_COUNT
+};
+
+static int set_all(sli_estimate_input *input, const sli_option *options, const char *model) {
+    int code = model != NULL ? sli_estimate_input_set(input, &sli_estimate_settings[0], model) : 0;
+    for (size_t i = 0; i < OPTION_SETTINGS && code == 0; i++) {
+        const char *value = sli_option_value(&options[i]);
+        if (value != NULL) {
+            code = sli_estimate_input_set(input, &sli_estimate_settings[i + 1], value);
+        }
+    }
+    return code;
+}
+
+static int sweep(sli_estimate_input *input, const sli_option *option, bool as_json) {
+    sli_axis axes[SLI_AXES_MAX];
+    if (option->count > SLI_AXES_MAX) {
+        fprintf(stderr, "sluice estimate: --sweep can be given at most %d times\n", SLI_AXES_MAX);
+        return sli_exit_code(SL_ERR_USAGE);
+    }
+    for (size_t i = 0; i < option->count; i++) {
+        if (!sli_axis_read(input, option->values[i], &axes[i])) {
+            return sli_exit_code(SL_ERR_USAGE);
+        }
+    }
+    if (option->count == SLI_AXES_MAX && axes[0].setting == axes[1].setting) {
+        fprintf(stderr, "sluice estimate: both axes are %s\n", axes[0].setting->name);
+        return sli_exit_code(SL_ERR_USAGE);
+    }
+    return sli_estimate_sweep(input, axes, option->count, as_json, stdout);
+}
+
+static sl_err print_one(const sli_estimate_query *query, const sli_estimate *estimate,
+                        bool as_json) {
+    if (as_json) {
+        sli_json json;
+        sli_json_init(&json, stdout);
+        sli_estimate_print_json(&json, NULL, query, estimate);
+        return sli_json_finish(&json);
+    }
+    sli_estimate_print(stdout, query, estimate);
+    return fflush(stdout) == 0 ? SL_OK : SL_ERR_IO;
+}
+
+static int estimate_one(sli_estimate_input *input, bool as_json) {
+    if (input->query.architecture == NULL) {
+        fputs("sluice estimate: one model is needed; sluice models lists them\n", stderr);
+        return sli_exit_code(SL_ERR_USAGE);
+    }
+    sli_estimate estimate;
+    sl_err err = sli_estimate_find(&input->query, &input->diag, &estimate);
+    if (err != SL_OK) {
+        return sli_report_failure(err, &input->diag);
+    }
+    if (print_one(&input->query, &estimate, as_json) != SL_OK) {
+        return sli_exit_code(SL_ERR_IO);
+    }
+    bool is_met = input->query.device == NULL || estimate.fit.is_met;
+    return sli_exit_code(is_met ? SL_OK : SL_ERR_FIT);
+}
+
+static int run(int argc, char **argv) {
+    sli_option options[OPTION_COUNT + 1] = {
+        [OPTION_SWEEP] = {.name = "--sweep", .has_value = true, .is_repeatable = true},
+        [OPTION_JSON] = {.name = "--json"},
+    };
+    char names[OPTION_SETTINGS][24];
+    for (size_t i = 0; i < OPTION_SETTINGS; i++) {
+        snprintf(names[i], sizeof names[i], "--%s", sli_estimate_settings[i + 1].name);
+        options[i] = (sli_option){.name = names[i], .has_value = true};
+    }
+    int rest;
+    if (!sli_options_read("estimate", argc, argv, options, &rest)) {
+        return sli_exit_code(SL_ERR_USAGE);
+    }
+    if (rest > 1) {
+        fputs("sluice estimate: one model is needed; --sweep model=A,B compares some\n", stderr);
+        return sli_exit_code(SL_ERR_USAGE);
+    }
+    bool as_json = options[OPTION_JSON].count > 0;
+    sli_estimate_input input;
+    sli_estimate_input_init(&input);
+    int code = set_all(&input, options, rest == 1 ? argv[0] : NULL);
+    if (code == 0) {
+        code = options[OPTION_SWEEP].count > 0 ? sweep(&input, &options[OPTION_SWEEP], as_json)
+                                               : estimate_one(&input, as_json);
+    }
+    sli_estimate_input_fini(&input);
+    return code;
+}
+
+const sli_command sli_cmd_estimate = {
+    .name = "estimate",
+    .summary = "what requests cost a model in bytes and in time to move them, without a run",
+    .usage = "estimate MODEL [--tokens N] [--concurrency N] [--hardware NAME] [OPTION]...",
+    .run = run,
+};

@@ -1,0 +1,274 @@
+#include "cli/estimate_print.h"
+
+#include "cli/numbers.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+/* ---- For people ---- */
+
+enum { LABEL_COLUMNS = 24, SIZE_COLUMNS = 10, BYTES_COLUMNS = 23 };
+
+static void print_group(FILE *file, const char *name) {
+    fprintf(file, "\n  %s\n", name);
+}
+
+static void print_line(FILE *file, const char *label, double bytes, const char *format, ...)
+    SL_PRINTF(4, 5);
+
+/* A figure; the format is for the remark behind it, which may be empty. */
+static void print_line(FILE *file, const char *label, double bytes, const char *format, ...) {
+    char remark[128];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(remark, sizeof remark, format, args);
+    va_end(args);
+    fprintf(file, "    %-*s%*s%*s%s%s\n", LABEL_COLUMNS, label, SIZE_COLUMNS,
+            sli_say_bytes(bytes).text, bytes > 0.0 ? BYTES_COLUMNS : 0,
+            bytes > 0.0 ? sli_say_count(llround(bytes)).text : "", remark[0] != '\0' ? "   " : "",
+            remark);
+}
+
+/* `2 requests`, or `1 request`. */
+static void print_requests(FILE *file, int64_t requests) {
+    fprintf(file, "%s request%s", sli_say_count(requests).text, requests == 1 ? "" : "s");
+}
+
+static void print_heading(FILE *file, const sli_estimate_query *query) {
+    fprintf(file, "%s · ", query->architecture->name);
+    print_requests(file, query->requests);
+    fprintf(file, " of %s tokens · cache %s · weights %s", sli_say_count(query->tokens).text,
+            query->cache->name, query->weights->name);
+    if (query->device != NULL) {
+        fprintf(file, " · %s", query->device->id);
+    }
+    if (query->tp > 1 || query->pp > 1) {
+        fprintf(file, " · tp %lld", (long long)query->tp);
+    }
+    if (query->pp > 1) {
+        fprintf(file, " × pp %lld", (long long)query->pp);
+    }
+    fputc('\n', file);
+}
+
+static void print_cache(FILE *file, const sli_estimate_query *query,
+                        const sli_estimate_cache *cache) {
+    print_group(file, "cache");
+    print_line(file, "a token", cache->token_bytes, "%s",
+               cache->token_bytes > 0.0 ? "" : "adds nothing once all windows are full");
+    print_line(file, "a request", (double)cache->request_bytes, "%s", "");
+    if (cache->fixed_bytes > 0) {
+        print_line(file, "  grows with it", (double)cache->growing_bytes, "%s", "");
+        print_line(file, "  state of fixed size", (double)cache->fixed_bytes, "%s", "");
+    }
+    if (query->requests > 1) {
+        print_line(file, "all requests", (double)cache->apart_bytes, "%s",
+                   query->shared_tokens > 0 ? "nothing shared" : "");
+    }
+    if (query->shared_tokens > 0 && query->requests > 1) {
+        print_line(file, "  shared prefix", (double)cache->prefix_bytes, "%s tokens, kept once",
+                   sli_say_count(query->shared_tokens).text);
+        print_line(file, "  all, sharing it", (double)cache->total_bytes, "saves %s",
+                   sli_say_bytes((double)cache->saved_bytes).text);
+    }
+}
+
+static void print_weights(FILE *file, const sli_estimate_weights *weights) {
+    print_group(file, "weights");
+    print_line(file, "all", (double)weights->bytes, "%s billion, %s of them a token",
+               sli_say_billions((double)weights->params).text,
+               sli_say_billions((double)weights->token_params).text);
+}
+
+static void print_step(FILE *file, const sli_estimate_step *step) {
+    double bytes = step->cache_bytes + step->weights_bytes;
+    print_group(file, "a decode step moves, at least");
+    if (step->bandwidth_bytes_per_s <= 0.0) {
+        print_line(file, "cache", step->cache_bytes, "%s", "");
+        print_line(file, "weights", step->weights_bytes, "%s", "");
+        print_line(file, "both", bytes, "%s", "");
+        return;
+    }
+    print_line(file, "cache", step->cache_bytes, "%s", sli_say_time(step->cache_ns).text);
+    print_line(file, "weights", step->weights_bytes, "%s", sli_say_time(step->weights_ns).text);
+    print_line(file, "both", bytes, "%s at %s a rank", sli_say_time(step->floor_ns).text,
+               sli_say_bandwidth(step->bandwidth_bytes_per_s).text);
+}
+
+static void print_handoff(FILE *file, const sli_estimate_handoff *handoff) {
+    print_group(file, "hand-off from prefill to decode");
+    if (handoff->link_bytes_per_s > 0.0) {
+        print_line(file, "a request", (double)handoff->bytes, "%s over a link of %s",
+                   sli_say_time(handoff->ns).text,
+                   sli_say_bandwidth(handoff->link_bytes_per_s).text);
+    } else {
+        print_line(file, "a request", (double)handoff->bytes, "%s", "");
+    }
+}
+
+/* What to do when it does not fit. */
+static void print_advice(FILE *file, const sli_estimate_query *query) {
+    sli_placement placements[SLI_PLACEMENTS_MAX];
+    size_t count = sli_estimate_placements(query, placements);
+    fputs("    ", file);
+    if (count == 0) {
+        fprintf(file, "not even on %d of them\n", SLI_PLACEMENT_RANKS_MAX);
+        return;
+    }
+    fputs("the fewest devices that do: ", file);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(file, "%stp %lld", i > 0 ? ", or " : "", (long long)placements[i].tp);
+        if (placements[i].pp > 1) {
+            fprintf(file, " × pp %lld", (long long)placements[i].pp);
+        }
+    }
+    fputc('\n', file);
+}
+
+static void print_verdict(FILE *file, const sli_estimate_query *query,
+                          const sli_estimate_fit *fit) {
+    fputs("    ", file);
+    print_requests(file, query->requests);
+    if (fit->max_requests == SLI_UNBOUNDED) {
+        fprintf(file, " fit%s, and as many more as you like\n", query->requests == 1 ? "s" : "");
+    } else if (fit->is_met) {
+        fprintf(file, " fit%s, %s at most\n", query->requests == 1 ? "s" : "",
+                sli_say_count(fit->max_requests).text);
+    } else {
+        fprintf(file, " do%s not fit, %s at most, short by %s\n", query->requests == 1 ? "es" : "",
+                sli_say_count(fit->max_requests).text,
+                sli_say_bytes((double)(fit->cache_bytes - fit->room_bytes)).text);
+        print_advice(file, query);
+    }
+}
+
+static void print_fit(FILE *file, const sli_estimate_query *query, const sli_estimate_fit *fit) {
+    bool is_alone = query->tp * query->pp == 1;
+    print_group(file, is_alone ? "memory of the device" : "memory of the fullest rank");
+    print_line(file, "usable", (double)fit->usable_bytes, "%.0f %% of %s",
+               100.0 * (double)fit->usable_bytes / (double)fit->capacity_bytes,
+               sli_say_bytes((double)fit->capacity_bytes).text);
+    print_line(file, "weights", (double)fit->weights_bytes, "%s", "");
+    print_line(file, "activations", (double)fit->activation_bytes, "estimated");
+    print_line(file, "graphs and others", (double)(fit->graphs_bytes + fit->other_bytes),
+               "assumed");
+    print_line(file, "left for the cache", fit->room_bytes > 0 ? (double)fit->room_bytes : 0.0,
+               "%s", fit->room_bytes > 0 ? "" : "the rest alone is too much");
+    print_line(file, "all requests", (double)fit->cache_bytes, "in whole blocks of 16 tokens");
+    print_verdict(file, query, fit);
+}
+
+void sli_estimate_print(FILE *file, const sli_estimate_query *query, const sli_estimate *estimate) {
+    print_heading(file, query);
+    print_cache(file, query, &estimate->cache);
+    print_weights(file, &estimate->weights);
+    print_step(file, &estimate->step);
+    print_handoff(file, &estimate->handoff);
+    if (query->device != NULL) {
+        print_fit(file, query, &estimate->fit);
+    }
+}
+
+/* ---- For programs ---- */
+
+static void put_query(sli_json *json, const sli_estimate_query *query) {
+    sli_json_string(json, "model", query->architecture->id);
+    sli_json_string(json, "kv", query->cache->name);
+    sli_json_string(json, "weights_format", query->weights->name);
+    sli_json_string(json, "hardware", query->device != NULL ? query->device->id : NULL);
+    sli_json_int(json, "tp", query->tp);
+    sli_json_int(json, "pp", query->pp);
+    sli_json_int(json, "tokens", query->tokens);
+    sli_json_int(json, "requests", query->requests);
+    sli_json_int(json, "shared_tokens", query->shared_tokens);
+}
+
+static void put_cache(sli_json *json, const sli_estimate_cache *cache) {
+    sli_json_open_object(json, "cache");
+    sli_json_real(json, "token_bytes", cache->token_bytes);
+    sli_json_int(json, "growing_bytes", cache->growing_bytes);
+    sli_json_int(json, "fixed_bytes", cache->fixed_bytes);
+    sli_json_int(json, "request_bytes", cache->request_bytes);
+    sli_json_int(json, "prefix_bytes", cache->prefix_bytes);
+    sli_json_int(json, "apart_bytes", cache->apart_bytes);
+    sli_json_int(json, "total_bytes", cache->total_bytes);
+    sli_json_int(json, "saved_bytes", cache->saved_bytes);
+    sli_json_close_object(json);
+}
+
+static void put_weights(sli_json *json, const sli_estimate_weights *weights) {
+    sli_json_open_object(json, "weights");
+    sli_json_int(json, "params", weights->params);
+    sli_json_int(json, "token_params", weights->token_params);
+    sli_json_int(json, "bytes", weights->bytes);
+    sli_json_close_object(json);
+}
+
+/* null where there is no time because there is no bandwidth */
+static void put_known(sli_json *json, const char *key, double value) {
+    if (value > 0.0) {
+        sli_json_real(json, key, value);
+    } else {
+        sli_json_null(json, key);
+    }
+}
+
+static void put_time(sli_json *json, const char *key, double ns) {
+    if (ns >= 0.0) {
+        sli_json_real(json, key, ns);
+    } else {
+        sli_json_null(json, key);
+    }
+}
+
+static void put_step(sli_json *json, const sli_estimate_step *step) {
+    sli_json_open_object(json, "decode_step");
+    put_known(json, "bandwidth_bytes_per_s", step->bandwidth_bytes_per_s);
+    sli_json_real(json, "cache_bytes", step->cache_bytes);
+    sli_json_real(json, "weights_bytes", step->weights_bytes);
+    put_time(json, "cache_ns", step->cache_ns);
+    put_time(json, "weights_ns", step->weights_ns);
+    put_time(json, "floor_ns", step->floor_ns);
+    sli_json_close_object(json);
+}
+
+static void put_handoff(sli_json *json, const sli_estimate_handoff *handoff) {
+    sli_json_open_object(json, "handoff");
+    put_known(json, "link_bytes_per_s", handoff->link_bytes_per_s);
+    sli_json_int(json, "bytes", handoff->bytes);
+    put_time(json, "time_ns", handoff->ns);
+    sli_json_close_object(json);
+}
+
+static void put_fit(sli_json *json, const sli_estimate_fit *fit) {
+    sli_json_open_object(json, "rank");
+    sli_json_int(json, "capacity_bytes", fit->capacity_bytes);
+    sli_json_int(json, "usable_bytes", fit->usable_bytes);
+    sli_json_int(json, "weights_bytes", fit->weights_bytes);
+    sli_json_int(json, "activation_bytes", fit->activation_bytes);
+    sli_json_int(json, "graphs_bytes", fit->graphs_bytes);
+    sli_json_int(json, "other_bytes", fit->other_bytes);
+    sli_json_int(json, "room_bytes", fit->room_bytes);
+    sli_json_int(json, "cache_bytes", fit->cache_bytes);
+    if (fit->max_requests == SLI_UNBOUNDED) {
+        sli_json_null(json, "max_requests");
+    } else {
+        sli_json_int(json, "max_requests", fit->max_requests);
+    }
+    sli_json_bool(json, "fits", fit->is_met);
+    sli_json_close_object(json);
+}
+
+void sli_estimate_print_json(sli_json *json, const char *key, const sli_estimate_query *query,
+                             const sli_estimate *estimate) {
+    sli_json_open_object(json, key);
+    put_query(json, query);
+    put_cache(json, &estimate->cache);
+    put_weights(json, &estimate->weights);
+    put_step(json, &estimate->step);
+    put_handoff(json, &estimate->handoff);
+    if (query->device != NULL) {
+        put_fit(json, &estimate->fit);
+    }
+    sli_json_close_object(json);
+}

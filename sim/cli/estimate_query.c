@@ -1,0 +1,241 @@
+#include "cli/estimate_query.h"
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/numbers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Reading ---- */
+
+/* `32768`, `32768 tokens` with the unit, or `32Ki` and `1Mi`. */
+static bool read_amount(const char *text, sl_dim dim, int64_t *amount) {
+    if (sli_parse_int(text, SL_DIM_NONE, amount) == SLI_UNIT_OK ||
+        sli_parse_int(text, dim, amount) == SLI_UNIT_OK) {
+        return true;
+    }
+    char *rest = NULL;
+    long long number = strtoll(text, &rest, 10);
+    rest += strspn(rest, " ");
+    int shift = strcmp(rest, "Ki") == 0 ? 10 : strcmp(rest, "Mi") == 0 ? 20 : 0;
+    if (shift == 0 || number < 0 || number > INT64_MAX >> shift) {
+        return false;
+    }
+    *amount = number << shift;
+    return true;
+}
+
+static sl_err set_amount(const char *text, sl_dim dim, int64_t low, int64_t high, int64_t *target) {
+    int64_t amount = 0;
+    if (!read_amount(text, dim, &amount) || amount < low || amount > high) {
+        return SL_ERR_USAGE;
+    }
+    *target = amount;
+    return SL_OK;
+}
+
+static sl_err set_tokens(sli_estimate_input *input, const char *text) {
+    return set_amount(text, SL_DIM_TOKENS, 1, SLI_ESTIMATE_TOKENS_MAX, &input->query.tokens);
+}
+
+static sl_err set_concurrency(sli_estimate_input *input, const char *text) {
+    return set_amount(text, SL_DIM_NONE, 1, SLI_ESTIMATE_REQUESTS_MAX, &input->query.requests);
+}
+
+static sl_err set_shared_prefix(sli_estimate_input *input, const char *text) {
+    return set_amount(text, SL_DIM_TOKENS, 0, SLI_ESTIMATE_TOKENS_MAX, &input->query.shared_tokens);
+}
+
+static sl_err set_tp(sli_estimate_input *input, const char *text) {
+    return set_amount(text, SL_DIM_NONE, 1, SLI_ESTIMATE_RANKS_MAX, &input->query.tp);
+}
+
+static sl_err set_pp(sli_estimate_input *input, const char *text) {
+    return set_amount(text, SL_DIM_NONE, 1, SLI_ESTIMATE_RANKS_MAX, &input->query.pp);
+}
+
+static sl_err set_cache(sli_estimate_input *input, const char *text) {
+    const sli_cache_format *format = sli_cache_format_find(text);
+    input->query.cache = format != NULL ? format : input->query.cache;
+    return format != NULL ? SL_OK : SL_ERR_USAGE;
+}
+
+static sl_err set_weights(sli_estimate_input *input, const char *text) {
+    const sli_weight_format *format = sli_weight_format_find(text);
+    input->query.weights = format != NULL ? format : input->query.weights;
+    return format != NULL ? SL_OK : SL_ERR_USAGE;
+}
+
+static sl_err set_model(sli_estimate_input *input, const char *text) {
+    return sli_architecture_read(&input->arena, text, (sli_catalogue_site){0}, &input->diag,
+                                 &input->query.architecture);
+}
+
+static sl_err set_hardware(sli_estimate_input *input, const char *text) {
+    return sli_device_read(&input->arena, text, (sli_catalogue_site){0}, &input->diag,
+                           &input->query.device);
+}
+
+static sl_err set_bytes_per_s(const char *text, double *target) {
+    double value = 0.0;
+    if (sli_parse_real(text, SL_DIM_BYTES_PER_S, &value) != SLI_UNIT_OK || value < 1.0) {
+        return SL_ERR_USAGE;
+    }
+    *target = value;
+    return SL_OK;
+}
+
+static sl_err set_bandwidth(sli_estimate_input *input, const char *text) {
+    return set_bytes_per_s(text, &input->query.bandwidth_bytes_per_s);
+}
+
+static sl_err set_link(sli_estimate_input *input, const char *text) {
+    return set_bytes_per_s(text, &input->query.link_bytes_per_s);
+}
+
+/* ---- Saying ---- */
+
+static const char *say_number(sli_arena *arena, sli_number number) {
+    return sli_arena_strdup(arena, number.text);
+}
+
+static const char *say_tokens(sli_arena *arena, const sli_estimate_query *query) {
+    return say_number(arena, sli_say_count(query->tokens));
+}
+
+static const char *say_concurrency(sli_arena *arena, const sli_estimate_query *query) {
+    return say_number(arena, sli_say_count(query->requests));
+}
+
+static const char *say_shared_prefix(sli_arena *arena, const sli_estimate_query *query) {
+    bool is_set = query->shared_tokens > 0;
+    return is_set ? say_number(arena, sli_say_count(query->shared_tokens)) : NULL;
+}
+
+static const char *say_tp(sli_arena *arena, const sli_estimate_query *query) {
+    return say_number(arena, sli_say_count(query->tp));
+}
+
+static const char *say_pp(sli_arena *arena, const sli_estimate_query *query) {
+    return say_number(arena, sli_say_count(query->pp));
+}
+
+static const char *say_cache(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    return query->cache->name;
+}
+
+static const char *say_weights(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    return query->weights->name;
+}
+
+static const char *say_model(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    return query->architecture->id;
+}
+
+static const char *say_hardware(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    return query->device != NULL ? query->device->id : NULL;
+}
+
+static const char *say_bandwidth(sli_arena *arena, const sli_estimate_query *query) {
+    double bytes_per_s = query->bandwidth_bytes_per_s;
+    return bytes_per_s > 0.0 ? say_number(arena, sli_say_bandwidth(bytes_per_s)) : NULL;
+}
+
+static const char *say_link(sli_arena *arena, const sli_estimate_query *query) {
+    double bytes_per_s = query->link_bytes_per_s;
+    return bytes_per_s > 0.0 ? say_number(arena, sli_say_bandwidth(bytes_per_s)) : NULL;
+}
+
+/* ---- The table ---- */
+
+static const char *cache_choice(size_t index) {
+    return sli_cache_formats[index].name;
+}
+
+static const char *weights_choice(size_t index) {
+    return sli_weight_formats[index].name;
+}
+
+#define SETTING(text, verb, what)                                                                  \
+    { .name = text, .need = what, .set = set_##verb, .say = say_##verb }
+#define CHOICE(text, verb, what)                                                                   \
+    { .name = text, .need = what, .choice = verb##_choice, .set = set_##verb, .say = say_##verb }
+
+const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS] = {
+    SETTING("model", model, "a name that sluice models lists, or a path"),
+    SETTING("tokens", tokens, "a number of tokens from 1 to 64Mi, as 32768 or 32Ki"),
+    SETTING("concurrency", concurrency, "a number of requests from 1 to 1Mi"),
+    SETTING("shared-prefix", shared_prefix, "a number of tokens, as 16384 or 16Ki"),
+    CHOICE("kv", cache, "a format of the cache"),
+    CHOICE("weights", weights, "a format of weights"),
+    SETTING("hardware", hardware, "a name that sluice hardware lists, or a path"),
+    SETTING("tp", tp, "a number of ranks from 1 to 1024"),
+    SETTING("pp", pp, "a number of stages from 1 to 1024"),
+    SETTING("bandwidth", bandwidth, "bytes a second, as '3 TB/s'"),
+    SETTING("link", link, "bytes a second, as '64 GB/s'"),
+};
+
+const sli_estimate_setting *sli_estimate_setting_find(const char *name, size_t length) {
+    for (size_t i = 0; i < SLI_ESTIMATE_SETTINGS; i++) {
+        const sli_estimate_setting *setting = &sli_estimate_settings[i];
+        if (strlen(setting->name) == length && strncmp(setting->name, name, length) == 0) {
+            return setting;
+        }
+    }
+    return NULL;
+}
+
+void sli_estimate_input_init(sli_estimate_input *input) {
+    *input = (sli_estimate_input){
+        .query =
+            {
+                .cache = &sli_cache_formats[0],
+                .weights = &sli_weight_formats[0],
+                .tokens = 32768,
+                .requests = 1,
+                .tp = 1,
+                .pp = 1,
+            },
+    };
+}
+
+void sli_estimate_input_fini(sli_estimate_input *input) {
+    sli_diag_fini(&input->diag);
+    sli_arena_fini(&input->arena);
+}
+
+static void say_needed(const sli_estimate_setting *setting, const char *text) {
+    fprintf(stderr, "sluice estimate: %s needs %s", setting->name, setting->need);
+    if (setting->choice != NULL) {
+        for (size_t i = 0; setting->choice(i) != NULL; i++) {
+            fprintf(stderr, "%s%s", i == 0 ? ": " : ", ", setting->choice(i));
+        }
+    }
+    fprintf(stderr, "; found '%s'\n", text);
+}
+
+int sli_estimate_input_set(sli_estimate_input *input, const sli_estimate_setting *setting,
+                           const char *text) {
+    sl_err err = setting->set(input, text);
+    if (err == SL_ERR_USAGE) {
+        say_needed(setting, text);
+        return sli_exit_code(err);
+    }
+    return err != SL_OK ? sli_report_failure(err, &input->diag) : 0;
+}
+
+void sli_estimate_describe_formats(FILE *file) {
+    fputs("\n## Formats of the cache (--kv)\n\n", file);
+    for (const sli_cache_format *format = sli_cache_formats; format->name != NULL; format++) {
+        fprintf(file, "    %-18s %s\n", format->name, format->help);
+    }
+    fputs("\n## Formats of weights (--weights)\n\n", file);
+    for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {
+        fprintf(file, "    %-18s %s\n", format->name, format->help);
+    }
+}

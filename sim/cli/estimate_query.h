@@ -1,0 +1,50 @@
+/*
+ * What a user may ask of `sluice estimate`: settings by name, as options and as axes of a sweep.
+ *
+ * Floor cli. A setting reads a text into the query. The models and devices that are read live in
+ * the arena of the input.
+ */
+#ifndef SLUICE_CLI_ESTIMATE_QUERY_H
+#define SLUICE_CLI_ESTIMATE_QUERY_H
+
+#include "run/estimate.h"
+
+#include <stdio.h>
+
+typedef struct sli_estimate_input {
+    sli_arena arena;
+    sli_diag diag;
+    sli_estimate_query query;
+} sli_estimate_input;
+
+typedef struct sli_estimate_setting {
+    const char *name; /* the option is the same behind `--` */
+    const char *need; /* what it has to be, as "a number of tokens, as 32768 or 32Ki" */
+    const char *(*choice)(size_t index); /* of its names, NULL behind the last; NULL = not a name */
+    /* SL_ERR_USAGE when the text is something else; SL_ERR_CONFIG when diag says more. */
+    sl_err (*set)(sli_estimate_input *input, const char *text);
+    /* The setting of a query as a short text, in the arena; NULL when there is
+     * nothing to say, or memory is out. */
+    const char *(*say)(sli_arena *arena, const sli_estimate_query *query);
+} sli_estimate_setting;
+
+enum { SLI_ESTIMATE_SETTINGS = 11 };
+
+/* `model` is the first; the command line has it without an option. */
+extern const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS];
+
+/* The setting of a name of so many bytes, or NULL. */
+const sli_estimate_setting *sli_estimate_setting_find(const char *name, size_t length);
+
+/* One request of 32,768 tokens, bf16, one rank, no device. The model is missing. */
+void sli_estimate_input_init(sli_estimate_input *input);
+void sli_estimate_input_fini(sli_estimate_input *input);
+
+/* Sets, and says on stderr what was wrong; answers the exit code. */
+int sli_estimate_input_set(sli_estimate_input *input, const sli_estimate_setting *setting,
+                           const char *text);
+
+/* The formats of cache and weights, for the page of the verb. */
+void sli_estimate_describe_formats(FILE *file);
+
+#endif

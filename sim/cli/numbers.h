@@ -1,0 +1,31 @@
+/*
+ * Figures as people read them: four digits that matter and the unit that reads best.
+ *
+ * Floor cli. Each answers a small value with its text in it, so that a call can stand among the
+ * arguments of printf.
+ */
+#ifndef SLUICE_CLI_NUMBERS_H
+#define SLUICE_CLI_NUMBERS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct sli_number {
+    char text[40];
+} sli_number;
+
+sli_number sli_say_bytes(double bytes);           /* 10.78 GiB, 70,272 B as 68.62 KiB, 0 as - */
+sli_number sli_say_count(int64_t count);          /* 131,072 */
+sli_number sli_say_time(double ns);               /* 2.863 ms */
+sli_number sli_say_bandwidth(double bytes_per_s); /* 4.8 TB/s */
+sli_number sli_say_billions(double count);        /* 32.76, of 32,761,446,400 */
+sli_number sli_say_tokens_short(int64_t tokens);  /* 32 Ki, 1 Mi; others as they are */
+
+/* Writes a text that starts at column `indent` and ends a line, broken between words so that it
+ * stays within 100 columns where it can. */
+void sli_print_wrapped(FILE *file, int indent, const char *text);
+
+/* The columns that a text takes on a terminal: UTF-8 characters, not bytes. */
+int sli_columns(const char *text);
+
+#endif
