@@ -202,7 +202,8 @@ static sl_err take_part(int fd, const char *part, sli_diag *diag) {
 static sl_err make_part(sli_directory *directory, sli_diag *diag) {
     const char *part = directory->part_path;
     make_parents(directory->part_path);
-    if (mkdir(part, 0777) != 0 && errno != EEXIST) {
+    bool is_new = mkdir(part, 0777) == 0;
+    if (!is_new && errno != EEXIST) {
         sli_diag_error(diag, no_mark, NULL, "cannot create %s: %s", part, strerror(errno));
         return SL_ERR_IO;
     }
@@ -212,6 +213,9 @@ static sl_err make_part(sli_directory *directory, sli_diag *diag) {
         directory->lock_fd = fd;
     } else if (fd >= 0) {
         close(fd);
+    }
+    if (err != SL_OK && is_new) {
+        rmdir(part);
     }
     return err;
 }

@@ -13,6 +13,7 @@
 #                    times aside
 #   ```text excerpt  the same with lines left out
 #   data             needs public traces: skipped unless SLUICE_DATA names the folder above traces/
+#   sqlite3          needs that program: skipped where it is not installed
 #   untested         installs, downloads or takes minutes: not run
 #
 # Any other fence is text for people.
@@ -106,6 +107,7 @@ run_block() {
     case $kind$words in
     *" untested "*) return ;;
     *" data "*) [ -n "${SLUICE_DATA:-}" ] || { skipped=$((skipped + 1)) && return; } ;;
+    *" sqlite3 "*) command -v sqlite3 >/dev/null || { skipped=$((skipped + 1)) && return; } ;;
     esac
     case $kind in
     yaml) check_yaml ;;

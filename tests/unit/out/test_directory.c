@@ -270,9 +270,13 @@ static void knows_what_a_commit_replaces(void **state) {
 
 static void the_rest_of_a_killed_run_is_cleared(void **state) {
     (void)state;
+    sli_directory directory;
     put_result("out.part", "half");
-    write_and_commit("out", false, "new");
-    expect_text("out/run.sqlite", "new");
+    open_directory(&directory, "out", false);
+    assert_true(is_there("out.part"));
+    assert_false(is_there("out.part/run.sqlite"));
+    sli_directory_fini(&directory);
+    assert_false(is_there("out.part"));
 }
 
 static void folders_above_are_made(void **state) {
@@ -308,6 +312,7 @@ static void a_failed_commit_keeps_what_was_written(void **state) {
     sli_directory_fini(&directory);
     expect_text("out.part/run.sqlite", "new");
     expect_text("out/run.sqlite", "someone else was faster");
+    write_and_commit("out", true, "newer"); /* the lock is gone */
     sli_diag_fini(&diag);
 }
 
