@@ -30,7 +30,15 @@ sl_err sli_cost_create(sli_arena *arena, const sli_cost_config *config,
     return SL_OK;
 }
 
-size_t sli_cost_assumed(const sli_cost_config *config, const sli_device *device, int64_t tp,
+size_t sli_cost_assumed(const sli_cost_config *config, const sli_architecture *architecture,
+                        const sli_device *device, int64_t tp,
                         const char *phrases[SLI_ASSUMED_MAX]) {
-    return config->kind == SLI_COST_FIXED ? 0 : sli_device_assumed(device, tp, phrases);
+    if (config->kind == SLI_COST_FIXED) {
+        return 0;
+    }
+    size_t count = sli_device_assumed(device, tp, phrases);
+    if (!sli_pnorm_fits_heads(architecture) && count < SLI_ASSUMED_MAX) {
+        phrases[count++] = "attention heads of another width than the fitted 128";
+    }
+    return count;
 }

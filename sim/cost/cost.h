@@ -62,8 +62,9 @@ SL_NODISCARD sl_err sli_cost_create(sli_arena *arena, const sli_cost_config *con
                                     const sli_architecture *architecture, const sli_device *device,
                                     int64_t tp, sl_cost_model *model);
 
-/* The assumed terms that the model uses: those of the device, or none for fixed costs. */
-size_t sli_cost_assumed(const sli_cost_config *config, const sli_device *device, int64_t tp,
-                        const char *phrases[SLI_ASSUMED_MAX]);
+/* The assumed terms that the model uses: those of the device, and what the
+ * model has outside the domain of the fits; none for fixed costs. */
+size_t sli_cost_assumed(const sli_cost_config *config, const sli_architecture *architecture,
+                        const sli_device *device, int64_t tp, const char *phrases[SLI_ASSUMED_MAX]);
 
 #endif

@@ -3,6 +3,7 @@
 #include "cost/collectives.h"
 #include "cost/operators.h"
 #include "kernel/time.h"
+#include "model/kinds.h"
 #include "model/opcount.h"
 
 /* The parts of one layer. */
@@ -103,6 +104,18 @@ static void pnorm_step(void *self, const sl_batch_shape *shape, sl_step_cost *co
     if (cost->total_ns < 1) {
         cost->total_ns = 1;
     }
+}
+
+bool sli_pnorm_fits_heads(const sli_architecture *architecture) {
+    const int64_t fitted_width = 128;
+    const sli_layer_run *runs = architecture->layers.rows;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        const sli_gqa *gqa = runs[i].mixer->values; /* the engine holds no other kind */
+        if (gqa->head_dim != fitted_width) {
+            return false;
+        }
+    }
+    return true;
 }
 
 sl_err sli_pnorm_init(sli_arena *arena, const sli_architecture *architecture,

@@ -32,6 +32,9 @@ typedef struct sli_pnorm_model {
 SL_NODISCARD sl_err sli_pnorm_init(sli_arena *arena, const sli_architecture *architecture,
                                    const sli_device *device, int64_t tp, sli_pnorm_model *model);
 
+/* Whether all attention heads have the width that the operators were fitted on, 128. O(runs). */
+bool sli_pnorm_fits_heads(const sli_architecture *architecture);
+
 /* The interface on a model that outlives it. A step is O(runs of layers). */
 sl_cost_model sli_pnorm_interface(sli_pnorm_model *model);
 

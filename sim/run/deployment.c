@@ -69,8 +69,9 @@ static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deploymen
 
 static sl_err make_cost(sli_scenario_file *file, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
-    deployment->assumed_count = sli_cost_assumed(&scenario->cost, deployment->device,
-                                                 scenario->replicas.tp, deployment->assumed);
+    deployment->assumed_count = sli_cost_assumed(&scenario->cost, deployment->architecture,
+                                                 deployment->device, scenario->replicas.tp,
+                                                 deployment->assumed);
     return sli_cost_create(&file->arena, &scenario->cost, deployment->architecture,
                            deployment->device, scenario->replicas.tp, &deployment->cluster.cost);
 }

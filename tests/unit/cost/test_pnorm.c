@@ -8,12 +8,14 @@
 #include <cmocka.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static sli_arena arena;
 static const sli_device *h100;
 static const sli_device *a100;
 static const sli_architecture *llama;
 static const sli_architecture *qwen;
+static const sli_architecture *gemma;
 
 static int read_all(void **state) {
     (void)state;
@@ -22,7 +24,8 @@ static int read_all(void **state) {
     bool is_read = sli_device_read(&arena, "h100-sxm", site, &diag, &h100) == SL_OK &&
                    sli_device_read(&arena, "a100-80g", site, &diag, &a100) == SL_OK &&
                    sli_architecture_read(&arena, "llama-3.1-8b", site, &diag, &llama) == SL_OK &&
-                   sli_architecture_read(&arena, "qwen3-32b", site, &diag, &qwen) == SL_OK;
+                   sli_architecture_read(&arena, "qwen3-32b", site, &diag, &qwen) == SL_OK &&
+                   sli_architecture_read(&arena, "gemma-1-7b", site, &diag, &gemma) == SL_OK;
     sli_diag_print(&diag, stderr);
     sli_diag_fini(&diag);
     return is_read ? 0 : -1;
@@ -249,9 +252,18 @@ static void fixed_costs_assume_nothing(void **state) {
     (void)state;
     const char *phrases[SLI_ASSUMED_MAX];
     sli_cost_config config = {.kind = SLI_COST_PNORM};
-    assert_int_equal(sli_cost_assumed(&config, h100, 1, phrases), 2);
+    assert_int_equal(sli_cost_assumed(&config, llama, h100, 1, phrases), 2);
     config.kind = SLI_COST_FIXED;
-    assert_int_equal(sli_cost_assumed(&config, h100, 1, phrases), 0);
+    assert_int_equal(sli_cost_assumed(&config, llama, h100, 1, phrases), 0);
+}
+
+/* The heads of Gemma 1 are 256 wide; the operators were fitted on 128. */
+static void heads_outside_the_fit_are_assumed(void **state) {
+    (void)state;
+    const char *phrases[SLI_ASSUMED_MAX];
+    const sli_cost_config config = {.kind = SLI_COST_PNORM};
+    assert_int_equal(sli_cost_assumed(&config, gemma, h100, 1, phrases), 3);
+    assert_non_null(strstr(phrases[2], "another width"));
 }
 
 int main(void) {
@@ -266,6 +278,7 @@ int main(void) {
         cmocka_unit_test(a_chunk_takes_the_decodes_out_of_the_graph),
         cmocka_unit_test(runs_of_layers_add_up),
         cmocka_unit_test(fixed_costs_assume_nothing),
+        cmocka_unit_test(heads_outside_the_fit_are_assumed),
     };
     return cmocka_run_group_tests(tests, read_all, free_all);
 }
