@@ -154,7 +154,9 @@ static void print_fit(FILE *file, const sli_estimate_query *query, const sli_est
                "assumed");
     print_line(file, "left for the cache", fit->room_bytes > 0 ? (double)fit->room_bytes : 0.0,
                "%s", fit->room_bytes > 0 ? "" : "the rest alone is too much");
-    print_line(file, "all requests", (double)fit->cache_bytes, "in whole blocks of 16 tokens");
+    print_line(file, "all requests", (double)fit->cache_bytes, "%s",
+               sli_format_has_residual(query->cache) ? "token by token"
+                                                     : "in whole blocks of 16 tokens");
     print_verdict(file, query, fit);
 }
 

@@ -3,17 +3,32 @@
 #include <stddef.h>
 #include <string.h>
 
+#define ROW(elements, bytes, more)                                                                 \
+    { .group_elements = (elements), .group_bytes = (bytes), .row_bytes = (more) }
+
 #define EVERY_ROW(...)                                                                             \
     {                                                                                              \
-        [SLI_ROW_KEY] = {__VA_ARGS__}, [SLI_ROW_VALUE] = {__VA_ARGS__},                            \
-        [SLI_ROW_LATENT] = {__VA_ARGS__}, [SLI_ROW_ENTRY] = {__VA_ARGS__},                         \
-        [SLI_ROW_INDEX] = {__VA_ARGS__},                                                           \
+        [SLI_ROW_KEY] = ROW(__VA_ARGS__), [SLI_ROW_VALUE] = ROW(__VA_ARGS__),                      \
+        [SLI_ROW_LATENT] = ROW(__VA_ARGS__), [SLI_ROW_ENTRY] = ROW(__VA_ARGS__),                   \
+        [SLI_ROW_INDEX] = ROW(__VA_ARGS__),                                                        \
     }
+
+enum { BF16_BYTES = 2 };
 
 /*
  * Block formats: elements a block and bytes a block, as in ggml (q8_0: 32 + a half; q4_0: 16 + a
  * half), the OCP microscaling specification 1.0 (mxfp4: 16 + an exponent) and NVIDIA's NVFP4 (16
- * elements: 8 bytes + an fp8 scale). fp8 has one scale a tensor, which weighs nothing.
+ * elements: 8 bytes + an fp8 scale). fp8 has one scale a tensor, which weighs nothing. int8 has no
+ * exponent to make up for a scale that is off, so it has one of fp16 a row, found when the row is
+ * written; a scale a tensor would have to be calibrated beforehand.
+ *
+ * 6bit is the mean width that DeepSeek-V2 was served in (DeepSeek-AI 2024, arXiv 2405.04434),
+ * scales included; the scheme is not published.
+ *
+ * KIVI (Liu et al., ICML 2024): 2 bits in groups of 32, each with a scale and a zero point of fp16,
+ * 12 bytes; keys by channel, so that their groups run over tokens and 8 elements of a row take 3
+ * bytes; values by token. Keys wait until there are 128, the latest 128 values always do. It says
+ * nothing of rows that are neither keys nor values: these stay in bf16.
  *
  * DeepSeek's own rows are as FlashMLA and vLLM lay them out. V3.2, fp8_ds_mla: 512 fp8, 4 fp32
  * scales and 64 bf16, 656 bytes; V4: 448 fp8, 64 bf16 and 8 bytes of scales, 584 bytes; the index
@@ -22,24 +37,41 @@
 const sli_cache_format sli_cache_formats[] = {
     {.name = "bf16", .help = "two bytes an element", .rows = EVERY_ROW(1, 2, 0)},
     {.name = "fp8", .help = "one byte an element, one scale a tensor", .rows = EVERY_ROW(1, 1, 0)},
+    {.name = "int8",
+     .help = "one byte an element, an fp16 scale a row",
+     .rows = EVERY_ROW(1, 1, 2)},
     {.name = "q8_0", .help = "34 bytes for 32 elements", .rows = EVERY_ROW(32, 34, 0)},
     {.name = "q4_0", .help = "18 bytes for 32 elements", .rows = EVERY_ROW(32, 18, 0)},
     {.name = "nvfp4", .help = "9 bytes for 16 elements", .rows = EVERY_ROW(16, 9, 0)},
     {.name = "mxfp4", .help = "17 bytes for 32 elements", .rows = EVERY_ROW(32, 17, 0)},
+    {.name = "6bit", .help = "3 bytes for 4 elements, as DeepSeek-V2", .rows = EVERY_ROW(4, 3, 0)},
+    {.name = "kivi2",
+     .help = "KIVI: keys and values in 2 bits, 12 bytes for 32, the latest 128 in bf16",
+     .rows = {[SLI_ROW_KEY] = {.group_elements = 8,
+                               .group_bytes = 3,
+                               .residual = SLI_RESIDUAL_REMAINDER,
+                               .residual_tokens = 128},
+              [SLI_ROW_VALUE] = {.group_elements = 32,
+                                 .group_bytes = 12,
+                                 .residual = SLI_RESIDUAL_LATEST,
+                                 .residual_tokens = 128},
+              [SLI_ROW_LATENT] = ROW(1, 2, 0),
+              [SLI_ROW_ENTRY] = ROW(1, 2, 0),
+              [SLI_ROW_INDEX] = ROW(1, 2, 0)}},
     {.name = "fp8_ds_mla",
      .help = "DeepSeek: fp8 latents with bf16 rotary parts, fp8 index keys",
-     .rows = {[SLI_ROW_KEY] = {1, 1, 0},
-              [SLI_ROW_VALUE] = {1, 1, 0},
-              [SLI_ROW_LATENT] = {0, 0, 656},
-              [SLI_ROW_ENTRY] = {0, 0, 584},
-              [SLI_ROW_INDEX] = {1, 1, 4}}},
+     .rows = {[SLI_ROW_KEY] = ROW(1, 1, 0),
+              [SLI_ROW_VALUE] = ROW(1, 1, 0),
+              [SLI_ROW_LATENT] = ROW(0, 0, 656),
+              [SLI_ROW_ENTRY] = ROW(0, 0, 584),
+              [SLI_ROW_INDEX] = ROW(1, 1, 4)}},
     {.name = "fp8_ds_mla_mxfp4",
      .help = "the same with mxfp4 index keys",
-     .rows = {[SLI_ROW_KEY] = {1, 1, 0},
-              [SLI_ROW_VALUE] = {1, 1, 0},
-              [SLI_ROW_LATENT] = {0, 0, 656},
-              [SLI_ROW_ENTRY] = {0, 0, 584},
-              [SLI_ROW_INDEX] = {32, 17, 0}}},
+     .rows = {[SLI_ROW_KEY] = ROW(1, 1, 0),
+              [SLI_ROW_VALUE] = ROW(1, 1, 0),
+              [SLI_ROW_LATENT] = ROW(0, 0, 656),
+              [SLI_ROW_ENTRY] = ROW(0, 0, 584),
+              [SLI_ROW_INDEX] = ROW(32, 17, 0)}},
     {.name = NULL},
 };
 
@@ -59,4 +91,58 @@ int64_t sli_format_row_bytes(const sli_cache_format *format, sli_row_sort sort, 
     }
     int64_t groups = (elements + row->group_elements - 1) / row->group_elements;
     return groups * row->group_bytes + row->row_bytes;
+}
+
+static int64_t residual_rows(const sli_row_format *row, int64_t tokens) {
+    switch (row->residual) {
+    case SLI_RESIDUAL_NONE:
+        return 0;
+    case SLI_RESIDUAL_LATEST:
+        return tokens < row->residual_tokens ? tokens : row->residual_tokens;
+    case SLI_RESIDUAL_REMAINDER:
+        return tokens % row->residual_tokens;
+    }
+    return 0;
+}
+
+int64_t sli_format_rows_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t elements,
+                              int64_t rows, int64_t tokens) {
+    int64_t waiting = residual_rows(&format->rows[sort], tokens);
+    if (waiting > rows) {
+        waiting = rows;
+    }
+    return waiting * elements * BF16_BYTES +
+           (rows - waiting) * sli_format_row_bytes(format, sort, elements);
+}
+
+bool sli_format_has_residual(const sli_cache_format *format) {
+    for (int sort = 0; sort < SLI_ROW_COUNT; sort++) {
+        if (format->rows[sort].residual != SLI_RESIDUAL_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As above; int8 and fp8 with scales too few to weigh. q1_0 is the one-bit format of the Bonsai
+ * white paper (PrismML): 16 bytes and a half for 128 parameters. */
+const sli_weight_format sli_weight_formats[] = {
+    {.name = "bf16", .help = "two bytes a parameter", .group_params = 1, .group_bytes = 2},
+    {.name = "fp8", .help = "one byte a parameter", .group_params = 1, .group_bytes = 1},
+    {.name = "int8", .help = "one byte a parameter", .group_params = 1, .group_bytes = 1},
+    {.name = "q8_0", .help = "34 bytes for 32", .group_params = 32, .group_bytes = 34},
+    {.name = "q4_0", .help = "18 bytes for 32", .group_params = 32, .group_bytes = 18},
+    {.name = "nvfp4", .help = "9 bytes for 16", .group_params = 16, .group_bytes = 9},
+    {.name = "mxfp4", .help = "17 bytes for 32", .group_params = 32, .group_bytes = 17},
+    {.name = "q1_0", .help = "18 bytes for 128", .group_params = 128, .group_bytes = 18},
+    {.name = NULL},
+};
+
+const sli_weight_format *sli_weight_format_find(const char *name) {
+    for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {
+        if (strcmp(format->name, name) == 0) {
+            return format;
+        }
+    }
+    return NULL;
 }

@@ -1,13 +1,15 @@
 /*
- * How many bytes a row of the cache takes.
+ * How many bytes the rows of the cache take, and the parameters of a model.
  *
  * Floor model. A cache holds rows (a key of one head, a latent, an index key); a format says for
- * each sort of row what it weighs, scales and all. Recurrent state is not part of it: its type
- * belongs to the model. Formats are constant data.
+ * each sort of row what it weighs, scales and all, and whether the latest rows of a sequence stay
+ * in bf16. Recurrent state is not part of it: its type belongs to the model. Formats of weights are
+ * chosen apart. All formats are constant data; what they say is O(1).
  */
 #ifndef SLUICE_MODEL_FORMAT_H
 #define SLUICE_MODEL_FORMAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What a row is. */
@@ -20,11 +22,20 @@ typedef enum sli_row_sort {
     SLI_ROW_COUNT
 } sli_row_sort;
 
+/* Which of the rows of a sequence of T tokens wait in bf16 to be quantised. */
+typedef enum sli_residual_kind {
+    SLI_RESIDUAL_NONE,
+    SLI_RESIDUAL_LATEST,    /* min(T, R): the oldest of them leaves when a row comes */
+    SLI_RESIDUAL_REMAINDER, /* T mod R: all of them leave when there are R */
+} sli_residual_kind;
+
 /* Elements are stored in groups that share scales; a part of a group counts as a whole one. */
 typedef struct sli_row_format {
     int64_t group_elements;
     int64_t group_bytes;
     int64_t row_bytes; /* on top; with no groups (0 elements) the whole row, whatever its width */
+    sli_residual_kind residual;
+    int64_t residual_tokens; /* R */
 } sli_row_format;
 
 typedef struct sli_cache_format {
@@ -39,6 +50,29 @@ extern const sli_cache_format sli_cache_formats[];
 /* The format of a name, or NULL. */
 const sli_cache_format *sli_cache_format_find(const char *name);
 
+/* A row at rest, behind any residual. */
 int64_t sli_format_row_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t elements);
+
+/* The latest `rows` rows of a sequence of so many tokens. With a residual it is not monotonic in
+ * the tokens: keys that were waiting shrink together. */
+int64_t sli_format_rows_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t elements,
+                              int64_t rows, int64_t tokens);
+
+/* Whether any rows wait in bf16. */
+bool sli_format_has_residual(const sli_cache_format *format);
+
+/* What the weights are stored in, all of them; groups of parameters share scales. */
+typedef struct sli_weight_format {
+    const char *name;
+    const char *help;
+    int64_t group_params;
+    int64_t group_bytes;
+} sli_weight_format;
+
+/* Ends with a row whose name is NULL; the first is bf16. */
+extern const sli_weight_format sli_weight_formats[];
+
+/* The format of a name, or NULL. */
+const sli_weight_format *sli_weight_format_find(const char *name);
 
 #endif

@@ -7,12 +7,21 @@ static int64_t divide_up(int64_t amount, int64_t parts) {
     return (amount + parts - 1) / parts;
 }
 
-/* Of one row of each head that a rank holds. */
-static int64_t row_bytes(const sli_store *store, const sli_cache_format *format, int64_t tp) {
+/* The latest rows of each head that a rank holds, in a sequence of so many tokens. */
+static int64_t rows_bytes(const sli_store *store, const sli_cache_format *format, int64_t rows,
+                          int64_t tokens, int64_t tp) {
+    int64_t bytes = store->element_bytes > 0
+                        ? rows * store->elements * store->element_bytes
+                        : sli_format_rows_bytes(format, store->sort, store->elements, rows, tokens);
+    return divide_up(store->heads, tp) * bytes;
+}
+
+/* One row of all heads, at rest. */
+static int64_t row_bytes(const sli_store *store, const sli_cache_format *format) {
     int64_t bytes = store->element_bytes > 0
                         ? store->elements * store->element_bytes
                         : sli_format_row_bytes(format, store->sort, store->elements);
-    return divide_up(store->heads, tp) * bytes;
+    return store->heads * bytes;
 }
 
 static bool is_fixed(const sli_store *store) {
@@ -25,7 +34,8 @@ sli_state_bytes sli_state_part_rank(const sli_part_facts *facts, const sli_cache
     sli_state_bytes state = {0};
     for (int i = 0; i < facts->store_count; i++) {
         const sli_store *store = &facts->stores[i];
-        int64_t bytes = sli_growth_at(&store->kept, tokens) * row_bytes(store, format, tp);
+        int64_t rows = sli_growth_at(&store->kept, tokens);
+        int64_t bytes = rows_bytes(store, format, rows, tokens, tp);
         *(is_fixed(store) ? &state.fixed : &state.cached) += bytes;
     }
     return state;
@@ -71,7 +81,7 @@ double sli_state_growth(const sli_architecture *architecture, const sli_cache_fo
         const sli_part_facts *facts = &runs[i].mixer->facts;
         for (int j = 0; j < facts->store_count; j++) {
             const sli_store *store = &facts->stores[j];
-            growth_bytes += (double)(runs[i].count * row_bytes(store, format, 1)) *
+            growth_bytes += (double)(runs[i].count * row_bytes(store, format)) *
                             sli_growth_slope(&store->kept);
         }
     }
@@ -83,7 +93,8 @@ int64_t sli_state_part_read(const sli_part_facts *facts, const sli_cache_format 
     int64_t moved_bytes = 0;
     for (int i = 0; i < facts->store_count; i++) {
         const sli_store *store = &facts->stores[i];
-        int64_t bytes = sli_growth_at(&store->read, tokens) * row_bytes(store, format, 1);
+        int64_t rows = sli_growth_at(&store->read, tokens);
+        int64_t bytes = rows_bytes(store, format, rows, tokens, 1);
         moved_bytes += store->is_rewritten ? 2 * bytes : bytes;
     }
     return moved_bytes;

@@ -4,31 +4,6 @@
 #include "model/params.h"
 #include "model/state.h"
 
-#include <string.h>
-
-/* As in model/format.c. q1_0 is the one-bit format of the Bonsai white paper (PrismML): 16 bytes
- * and a half for 128 parameters. */
-const sli_weight_format sli_weight_formats[] = {
-    {.name = "bf16", .help = "two bytes a parameter", .group_params = 1, .group_bytes = 2},
-    {.name = "fp8", .help = "one byte a parameter", .group_params = 1, .group_bytes = 1},
-    {.name = "int8", .help = "one byte a parameter", .group_params = 1, .group_bytes = 1},
-    {.name = "q8_0", .help = "34 bytes for 32", .group_params = 32, .group_bytes = 34},
-    {.name = "q4_0", .help = "18 bytes for 32", .group_params = 32, .group_bytes = 18},
-    {.name = "nvfp4", .help = "9 bytes for 16", .group_params = 16, .group_bytes = 9},
-    {.name = "mxfp4", .help = "17 bytes for 32", .group_params = 32, .group_bytes = 17},
-    {.name = "q1_0", .help = "18 bytes for 128", .group_params = 128, .group_bytes = 18},
-    {.name = NULL},
-};
-
-const sli_weight_format *sli_weight_format_find(const char *name) {
-    for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {
-        if (strcmp(format->name, name) == 0) {
-            return format;
-        }
-    }
-    return NULL;
-}
-
 /* What a scenario has when it says nothing; see run/scenario.c and kv/budget.c. */
 enum { BLOCK_TOKENS = 16, BATCHED_TOKENS = 8192, SEQS = 256 };
 
@@ -79,26 +54,26 @@ static sli_part_facts on_rank(const sli_part_facts *whole, int64_t tp) {
     return facts;
 }
 
-/* Of the rows that a sequence keeps, those that stem from its first `shared_tokens`: the latest
- * rows are its own. State that is there from the start is never shared. */
-static int64_t shared_rows(const sli_growth *kept, int64_t tokens, int64_t shared_tokens) {
+/* Of the rows that a sequence keeps, those that do not stem from its first `shared_tokens`, the
+ * latest. State that is there from the start is left out: it is never shared. */
+static int64_t own_rows(const sli_growth *kept, int64_t tokens, int64_t shared_tokens) {
     if (sli_growth_is_constant(kept)) {
         return 0;
     }
-    int64_t own_rows = kept->kind == SLI_GROWTH_SAWTOOTH
-                           ? tokens - shared_tokens
-                           : tokens / kept->step_tokens - shared_tokens / kept->step_tokens;
-    return most(0, sli_growth_at(kept, tokens) - own_rows);
+    int64_t came = kept->kind == SLI_GROWTH_SAWTOOTH
+                       ? tokens - shared_tokens
+                       : tokens / kept->step_tokens - shared_tokens / kept->step_tokens;
+    return least(came, sli_growth_at(kept, tokens));
 }
 
-/* A part that keeps the shared rows and nothing else. */
-static sli_part_facts prefix_of(const sli_part_facts *facts, const part_query *query) {
-    sli_part_facts prefix = *facts;
-    for (int i = 0; i < prefix.store_count; i++) {
-        sli_growth *kept = &prefix.stores[i].kept;
-        *kept = sli_growth_constant(shared_rows(kept, query->tokens, query->shared_tokens));
+/* A part that keeps those rows and nothing else. */
+static sli_part_facts own_of(const sli_part_facts *facts, const part_query *query) {
+    sli_part_facts own = *facts;
+    for (int i = 0; i < own.store_count; i++) {
+        sli_growth *kept = &own.stores[i].kept;
+        *kept = sli_growth_constant(own_rows(kept, query->tokens, query->shared_tokens));
     }
-    return prefix;
+    return own;
 }
 
 static part_bytes count_part(const sli_architecture *architecture, const sli_cache_format *cache,
@@ -113,11 +88,11 @@ static part_bytes count_part(const sli_architecture *architecture, const sli_cac
             continue;
         }
         sli_part_facts facts = on_rank(&runs[i].mixer->facts, query->tp);
-        sli_part_facts prefix = prefix_of(&facts, query);
+        sli_part_facts own = own_of(&facts, query);
         sli_state_bytes state = sli_state_part(&facts, cache, query->tokens);
         sum.growing += layers * state.cached;
         sum.fixed += layers * state.fixed;
-        sum.prefix += layers * sli_state_part(&prefix, cache, query->tokens).fixed;
+        sum.prefix += layers * (state.cached - sli_state_part(&own, cache, query->tokens).fixed);
         sum.read += layers * sli_state_part_read(&facts, cache, query->tokens);
     }
     return sum;
@@ -239,12 +214,14 @@ static int64_t count_fitting(int64_t room_bytes, const part_bytes *request) {
 }
 
 /* Stage s of pp has the layers floor(s L / pp) .. floor((s + 1) L / pp) - 1. Only whole blocks can
- * be shared, and a request takes whole ones. */
+ * be shared, and a request takes whole ones; but rows that wait to be quantised lie outside of
+ * blocks, and such a cache is counted token by token. */
 static part_bytes count_stage(const sli_estimate_query *query, int64_t stage) {
     int64_t layers = sli_architecture_layers(query->architecture);
+    int64_t block_tokens = sli_format_has_residual(query->cache) ? 1 : BLOCK_TOKENS;
     part_query part = {
-        .tokens = divide_up(query->tokens, BLOCK_TOKENS) * BLOCK_TOKENS,
-        .shared_tokens = query->shared_tokens / BLOCK_TOKENS * BLOCK_TOKENS,
+        .tokens = divide_up(query->tokens, block_tokens) * block_tokens,
+        .shared_tokens = query->shared_tokens / block_tokens * block_tokens,
         .tp = query->tp,
         .first_layer = stage * layers / query->pp,
         .end_layer = (stage + 1) * layers / query->pp,

@@ -16,20 +16,6 @@
 #include "kv/budget.h"
 #include "model/architecture.h"
 
-/* What the weights are stored in, all of them; groups of parameters share scales. */
-typedef struct sli_weight_format {
-    const char *name;
-    const char *help;
-    int64_t group_params;
-    int64_t group_bytes;
-} sli_weight_format;
-
-/* Ends with a row whose name is NULL; the first is bf16. */
-extern const sli_weight_format sli_weight_formats[];
-
-/* The format of a name, or NULL. */
-const sli_weight_format *sli_weight_format_find(const char *name);
-
 /* Bounds of a query, for who reads one. */
 enum {
     SLI_ESTIMATE_TOKENS_MAX = 1 << 26,
@@ -98,7 +84,7 @@ typedef struct sli_estimate_fit {
     int64_t graphs_bytes;
     int64_t other_bytes;
     int64_t room_bytes;   /* left for the cache; negative when the rest does not fit */
-    int64_t cache_bytes;  /* of all requests, in whole blocks */
+    int64_t cache_bytes;  /* of all requests, in whole blocks unless rows wait in bf16 */
     int64_t max_requests; /* SLI_UNBOUNDED where a request keeps nothing of its own */
     bool is_met;          /* all requests fit */
 } sli_estimate_fit;
