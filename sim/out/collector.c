@@ -89,12 +89,16 @@ static void add_running(sli_collector *collector, const sl_request_record *recor
 static sl_err add_split(sli_collector *collector, const sl_request_record *record) {
     int64_t outside_ns = record->phase_ns[SL_PHASE_QUEUED] + record->first_preempted_ns;
     int64_t running_ns = record->first_token_ns - record->arrival_ns - outside_ns;
-    sli_ttft_split split = {{
-        [SLI_TTFT_QUEUED] = record->phase_ns[SL_PHASE_QUEUED],
-        [SLI_TTFT_OWN] = record->first_own_ns,
-        [SLI_TTFT_INTERFERENCE] = running_ns - record->first_own_ns,
-        [SLI_TTFT_PREEMPTED] = record->first_preempted_ns,
-    }};
+    sli_ttft_split split = {
+        .part_ns =
+            {
+                [SLI_TTFT_QUEUED] = record->phase_ns[SL_PHASE_QUEUED],
+                [SLI_TTFT_OWN] = record->first_own_ns,
+                [SLI_TTFT_INTERFERENCE] = running_ns - record->first_own_ns,
+                [SLI_TTFT_PREEMPTED] = record->first_preempted_ns,
+            },
+        .arrival_ns = record->arrival_ns,
+    };
     for (int part = 0; part < SLI_TTFT_PART_COUNT; part++) {
         SL_ASSERT(split.part_ns[part] >= 0);
         collector->ttft_sums_ns[part] += (uint64_t)split.part_ns[part];

@@ -72,6 +72,7 @@ typedef enum sli_ttft_part {
 /* Of one finished request; they sum to its TTFT. */
 typedef struct sli_ttft_split {
     int64_t part_ns[SLI_TTFT_PART_COUNT];
+    int64_t arrival_ns;
 } sli_ttft_split;
 
 typedef struct sli_collector {

@@ -117,6 +117,16 @@ static sli_ttft_shares ttft_shares(const sli_u128 sums_ns[SLI_TTFT_PART_COUNT], 
     return shares;
 }
 
+/* Widens the window in which the slowest requests arrived. */
+static void note_tail_arrival(sli_metrics *m, int64_t arrival_ns, int64_t earlier_count) {
+    if (earlier_count == 0 || arrival_ns < m->p99_first_arrival_ns) {
+        m->p99_first_arrival_ns = arrival_ns;
+    }
+    if (earlier_count == 0 || arrival_ns > m->p99_last_arrival_ns) {
+        m->p99_last_arrival_ns = arrival_ns;
+    }
+}
+
 static void attribute_ttft(const sli_collector *c, sli_metrics *m) {
     m->ttft_mean_shares = ttft_shares(c->ttft_sums_ns, c->finished_count);
     sli_u128 sums_ns[SLI_TTFT_PART_COUNT] = {0};
@@ -132,8 +142,10 @@ static void attribute_ttft(const sli_collector *c, sli_metrics *m) {
         for (int part = 0; part < SLI_TTFT_PART_COUNT; part++) {
             sums_ns[part] += (uint64_t)c->splits[i].part_ns[part];
         }
+        note_tail_arrival(m, c->splits[i].arrival_ns, count);
         count++;
     }
+    m->arrival_span_ns = c->last_arrival_ns - c->opening_arrival_ns;
     m->ttft_p99_shares = ttft_shares(sums_ns, count);
 }
 

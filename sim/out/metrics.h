@@ -78,6 +78,9 @@ typedef struct sli_metrics {
     sli_spread normalised_ns_per_token;
     sli_ttft_shares ttft_mean_shares; /* over all finished */
     sli_ttft_shares ttft_p99_shares;  /* over those at or above the P99; needs kept requests */
+    int64_t p99_first_arrival_ns;     /* of those; they mean something if their count is not 0 */
+    int64_t p99_last_arrival_ns;
+    int64_t arrival_span_ns; /* from the first arrival to the last, of all requests */
     sli_running_shares running_shares;
 
     int64_t arrived_count;

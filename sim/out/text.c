@@ -437,6 +437,21 @@ static void put_ttft_shares(FILE *file, const sli_metrics *m) {
     end_line(&l);
 }
 
+/* When the slowest requests came, if that was in a small part of the run: a burst. */
+static void put_tail_window(FILE *file, const sli_metrics *m) {
+    const int64_t small_part = 4;
+    int64_t window_ns = m->p99_last_arrival_ns - m->p99_first_arrival_ns;
+    if (m->ttft_p99_shares.count < 2 || window_ns > m->arrival_span_ns / small_part) {
+        return;
+    }
+    char count[NUMBER_SIZE];
+    sli_format_count(m->ttft_p99_shares.count, count, sizeof count);
+    line l = begin_line(file, "  the slowest", INDENT);
+    put_part(&l, "%s requests arrived between %.1f s and %.1f s", count,
+             (double)m->p99_first_arrival_ns / 1e9, (double)m->p99_last_arrival_ns / 1e9);
+    end_line(&l);
+}
+
 /* The largest parts first; the small ones together are `other`, and stand apart in the metrics. */
 static void put_running_shares(FILE *file, const sli_metrics *m) {
     enum { INTERFERENCE = SL_CAUSE_COUNT, PART_COUNT };
@@ -501,6 +516,7 @@ static void put_results(FILE *file, const sli_run_facts *facts, const sli_metric
     put_slo(file, &facts->slo, m);
     put_memory(file, facts, m);
     put_ttft_shares(file, m);
+    put_tail_window(file, m);
     put_running_shares(file, m);
 }
 

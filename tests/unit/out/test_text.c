@@ -277,6 +277,30 @@ static void a_failed_stream_is_reported(void **state) {
     fclose(full);
 }
 
+/* A burst: 1,089 of the slowest came within 5 s of a run of 3,000 s. Half of the run is no burst.
+ */
+static void slowest_requests_of_a_burst_are_placed(void **state) {
+    (void)state;
+    sli_collector collector;
+    sli_metrics metrics;
+    assert_int_equal(fixture_collect(true, &collector), SL_OK);
+    assert_int_equal(sli_metrics_make(&collector, &metrics), SL_OK);
+    const int64_t second_ns = 1000000000;
+    metrics.ttft_p99_shares.count = 1089;
+    metrics.p99_first_arrival_ns = 863 * second_ns + second_ns / 2;
+    metrics.p99_last_arrival_ns = 868 * second_ns;
+    metrics.arrival_span_ns = 3000 * second_ns;
+    sli_run_facts facts = fixture_facts();
+    char *text = summary(&facts, &metrics);
+    expect(text, "  the slowest  1,089 requests arrived between 863.5 s and 868.0 s\n");
+    free(text);
+    metrics.p99_last_arrival_ns = 2400 * second_ns;
+    text = summary(&facts, &metrics);
+    expect_no(text, "the slowest");
+    free(text);
+    sli_collector_fini(&collector);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_ran_and_what_came_out),
@@ -291,6 +315,7 @@ int main(void) {
         cmocka_unit_test(ends_with_warnings_and_assumptions),
         cmocka_unit_test(no_line_is_longer_than_a_hundred_columns),
         cmocka_unit_test(columns_are_characters_not_bytes),
+        cmocka_unit_test(slowest_requests_of_a_burst_are_placed),
         cmocka_unit_test(a_failed_stream_is_reported),
     };
     return cmocka_run_group_tests_name("out/text", tests, NULL, NULL);
