@@ -92,7 +92,8 @@ sl_err sli_lockstep_join(sli_lockstep *lockstep, sl_request *request) {
     SL_TRY(sli_heap_add(&lockstep->finish, finish_step(lockstep, request), request));
     SL_TRY(sli_heap_add(&lockstep->longest, lockstep->step - request->computed_tokens, request));
     SL_TRY(join_cohort(lockstep, request->previous_token_ns));
-    if (grows(lockstep, request)) {
+    request->asks_for_blocks = grows(lockstep, request);
+    if (request->asks_for_blocks) {
         ++*phase_of(lockstep, lockstep->step, request->computed_tokens);
     }
     lockstep->count++;
@@ -116,7 +117,7 @@ void sli_lockstep_leave(sli_lockstep *lockstep, sl_request *request, sli_pool *p
     int64_t token_ns = last_token_ns(lockstep, request);
     int64_t steps = lockstep->step - request->joined_step;
     leave_cohort(lockstep, token_ns);
-    if (grows(lockstep, request)) {
+    if (request->asks_for_blocks) {
         --*phase_of(lockstep, request->joined_step, request->computed_tokens);
     }
     bring_up_to_date(request, steps, token_ns);
@@ -132,7 +133,7 @@ void sli_lockstep_leave(sli_lockstep *lockstep, sl_request *request, sli_pool *p
 }
 
 bool sli_lockstep_needs_block(const sli_lockstep *lockstep, const sl_request *request) {
-    return grows(lockstep, request) &&
+    return request->asks_for_blocks &&
            sli_lockstep_computed(lockstep, request) % lockstep->block_tokens == 0;
 }
 

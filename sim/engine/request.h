@@ -36,7 +36,8 @@ struct sl_request {
     sli_request_state state;
     bool is_cancelled; /* to be aborted when the step in flight ends */
     bool is_in_lockstep;
-    int64_t joined_step; /* of the lockstep, when it joined */
+    bool asks_for_blocks; /* in lockstep, as it grows: settled when it joins */
+    int64_t joined_step;  /* of the lockstep, when it joined */
     size_t heap_places[SLI_HEAP_KIND_COUNT];
     sl_phase phase;
     int64_t phase_since_ns;
