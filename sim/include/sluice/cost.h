@@ -10,6 +10,11 @@
 
 #include <stdint.h>
 
+struct sli_growth;
+
+/* Growths that a cost model may ask for. */
+enum { SL_VISIBLE_MAX = 6 };
+
 /*
  * A chunk of c tokens over k computed ones has k + c visible keys at its end. A chunk of one token
  * over a past (c = 1, k > 0) is a decode row; everything else is a prefill chunk.
@@ -29,6 +34,11 @@ typedef struct sl_batch_shape {
     /* Twice the pairs of 128-row tiles, to stay integral: sum of
      * ceil(c / 128) * 128 * (2 k + c + 128). */
     int64_t prefill_tile_pairs_x2;
+    /* For each growth g that the cost model names, the rows that queries see, windows and chosen
+     * entries say: the sum of g(k + 1) over decode rows, and of g(k + 1) + ... + g(k + c) over
+     * chunks. */
+    int64_t decode_visible[SL_VISIBLE_MAX];
+    int64_t prefill_visible[SL_VISIBLE_MAX];
 } sl_batch_shape;
 
 typedef enum sl_cause {
@@ -55,6 +65,8 @@ typedef struct sl_cost_ops {
 typedef struct sl_cost_model {
     const sl_cost_ops *ops;
     void *self;
+    const struct sli_growth *growths; /* whose sums it needs, at most SL_VISIBLE_MAX */
+    int growth_count;
 } sl_cost_model;
 
 #endif
