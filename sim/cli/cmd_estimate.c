@@ -3,6 +3,7 @@
 #include "cli/estimate_print.h"
 #include "cli/estimate_query.h"
 #include "cli/estimate_sweep.h"
+#include "cli/estimators.h"
 #include "cli/options.h"
 
 #include <stdio.h>
@@ -11,6 +12,8 @@
 enum {
     OPTION_SETTINGS = SLI_ESTIMATE_SETTINGS - 1,
     OPTION_SWEEP = OPTION_SETTINGS,
+    OPTION_PLOT,
+    OPTION_FORCE,
     OPTION_JSON,
     OPTION_COUNT
 };
@@ -26,7 +29,8 @@ static int set_all(sli_estimate_input *input, const sli_option *options, const c
     return code;
 }
 
-static int sweep(sli_estimate_input *input, const sli_option *option, bool as_json) {
+static int sweep(sli_estimate_input *input, const sli_option *options) {
+    const sli_option *option = &options[OPTION_SWEEP];
     sli_axis axes[SLI_AXES_MAX];
     if (option->count > SLI_AXES_MAX) {
         fprintf(stderr, "sluice estimate: --sweep can be given at most %d times\n", SLI_AXES_MAX);
@@ -41,7 +45,12 @@ static int sweep(sli_estimate_input *input, const sli_option *option, bool as_js
         fprintf(stderr, "sluice estimate: both axes are %s\n", axes[0].setting->name);
         return sli_exit_code(SL_ERR_USAGE);
     }
-    return sli_estimate_sweep(input, axes, option->count, as_json, stdout);
+    sli_sweep_output output = {
+        .as_json = options[OPTION_JSON].count > 0,
+        .plot_path = sli_option_value(&options[OPTION_PLOT]),
+        .replaces = options[OPTION_FORCE].count > 0,
+    };
+    return sli_estimate_sweep(input, axes, option->count, &output);
 }
 
 static sl_err print_one(const sli_estimate_query *query, const sli_estimate *estimate,
@@ -74,8 +83,14 @@ static int estimate_one(sli_estimate_input *input, bool as_json) {
 }
 
 static int run(int argc, char **argv) {
+    const sli_estimator *estimator = argc > 0 ? sli_estimator_find(argv[0]) : NULL;
+    if (estimator != NULL) {
+        return estimator->run(argc - 1, argv + 1);
+    }
     sli_option options[OPTION_COUNT + 1] = {
         [OPTION_SWEEP] = {.name = "--sweep", .has_value = true, .is_repeatable = true},
+        [OPTION_PLOT] = {.name = "--plot", .has_value = true},
+        [OPTION_FORCE] = {.name = "--force"},
         [OPTION_JSON] = {.name = "--json"},
     };
     char names[OPTION_SETTINGS][24];
@@ -91,12 +106,16 @@ static int run(int argc, char **argv) {
         fputs("sluice estimate: one model is needed; --sweep model=A,B compares some\n", stderr);
         return sli_exit_code(SL_ERR_USAGE);
     }
+    if (options[OPTION_PLOT].count > 0 && options[OPTION_SWEEP].count == 0) {
+        fputs("sluice estimate: --plot draws a --sweep; give one\n", stderr);
+        return sli_exit_code(SL_ERR_USAGE);
+    }
     bool as_json = options[OPTION_JSON].count > 0;
     sli_estimate_input input;
     sli_estimate_input_init(&input);
     int code = set_all(&input, options, rest == 1 ? argv[0] : NULL);
     if (code == 0) {
-        code = options[OPTION_SWEEP].count > 0 ? sweep(&input, &options[OPTION_SWEEP], as_json)
+        code = options[OPTION_SWEEP].count > 0 ? sweep(&input, options)
                                                : estimate_one(&input, as_json);
     }
     sli_estimate_input_fini(&input);

@@ -1,6 +1,7 @@
 /* sluice help: the verbs, or the page of one. */
 #include "cli/command.h"
 #include "cli/estimate_query.h"
+#include "cli/estimators.h"
 #include "run/scenario.h"
 
 #include <stdio.h>
@@ -15,7 +16,8 @@ static int list_verbs(void) {
     for (size_t i = 0; sli_commands[i] != NULL; i++) {
         printf("  %-10s %s\n", sli_commands[i]->name, sli_commands[i]->summary);
     }
-    puts("\ntopics:\n  scenario   every key of a scenario file");
+    puts("\ntopics:\n  scenario   every key of a scenario file\n"
+         "  estimators sums beside sluice estimate MODEL: rounding, draft, entries");
     puts("\nsluice help PAGE prints the page of a verb or topic; sluice --version the version");
     return 0;
 }
@@ -51,17 +53,25 @@ static int describe_scenario(void) {
     return sli_exit_code(err);
 }
 
+/* `estimate draft` is on the page of all estimators. */
+static const char *page_name(int argc, char *const *argv) {
+    bool is_estimator = argc > 1 && strcmp(argv[0], "estimate") == 0 &&
+                        sli_estimator_find(argv[1]) != NULL;
+    return is_estimator ? "estimators" : argv[0];
+}
+
 static int run(int argc, char **argv) {
     if (argc == 0) {
         return list_verbs();
     }
-    const sli_embedded *page = sli_embedded_find(sli_pages, argv[0]);
+    const char *name = page_name(argc, argv);
+    const sli_embedded *page = sli_embedded_find(sli_pages, name);
     if (page == NULL) {
         return say_unknown(argv[0]);
     }
     fputs(page->text, stdout);
-    if (strcmp(argv[0], "estimate") == 0) {
-        sli_estimate_describe_formats(stdout);
+    if (strcmp(name, "estimate") == 0) {
+        sli_estimate_describe_choices(stdout);
     }
     return strcmp(argv[0], "scenario") == 0 ? describe_scenario() : 0;
 }

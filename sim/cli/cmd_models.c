@@ -1,24 +1,20 @@
-/* sluice models: lists the architectures, or explains one: what its layers keep and read. */
+/* sluice models: lists the architectures, explains one (what its layers keep and read), or makes a
+ * model file of a config.json. */
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
+#include "model/import.h"
+#include "model/import_families.h"
 #include "model/params.h"
 #include "model/state.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 static const int64_t lengths[] = {1, 32768, 131072}; /* tokens */
 enum { LENGTHS = sizeof lengths / sizeof lengths[0], LABEL_COLUMNS = 20 };
-
-static int64_t count_layers(const sli_architecture *architecture, const sli_layer_part *part) {
-    const sli_layer_run *runs = architecture->layers.rows;
-    int64_t layers = 0;
-    for (size_t i = 0; i < architecture->layers.count; i++) {
-        layers += runs[i].mixer == part || runs[i].ffn == part ? runs[i].count : 0;
-    }
-    return layers;
-}
 
 /* ---- The list ---- */
 
@@ -28,7 +24,7 @@ static void say_layers(const sli_architecture *architecture, char *text, size_t 
     text[0] = '\0';
     for (size_t i = 0; i < architecture->attention.count && length < size; i++) {
         const sli_layer_part *part = &architecture->mixer_parts[i];
-        int64_t layers = count_layers(architecture, part);
+        int64_t layers = sli_architecture_layers_of(architecture, part);
         if (layers > 0) {
             length += (size_t)snprintf(text + length, size - length, "%s%lld %s",
                                        length > 0 ? ", " : "", (long long)layers, part->name);
@@ -180,11 +176,12 @@ static bool is_same_growth(const sli_growth *a, const sli_growth *b) {
 
 static void print_store(const sli_store *store, const sli_cache_format *format) {
     char shape[96];
-    int64_t row_bytes = store->element_bytes > 0
-                            ? store->elements * store->element_bytes
-                            : sli_format_row_bytes(format, store->sort, store->elements);
-    snprintf(shape, sizeof shape, "%lld × %lld, %s B each", (long long)store->heads,
-             (long long)store->elements, sli_say_count(row_bytes).text);
+    int64_t heads = store->heads;
+    int64_t bytes = store->element_bytes > 0
+                        ? heads * store->elements * store->element_bytes
+                        : sli_format_row_bytes(format, store->sort, heads, store->elements);
+    snprintf(shape, sizeof shape, "%lld × %lld, %s B each", (long long)heads,
+             (long long)store->elements, sli_say_number((double)bytes / (double)heads).text);
     fputs("      ", stdout);
     print_padded(store->name, 24);
     print_padded(shape, 28);
@@ -258,7 +255,7 @@ static void print_mixers(const sli_architecture *architecture, const sli_cache_f
     putchar('\n');
     for (size_t i = 0; i < architecture->attention.count; i++) {
         const sli_layer_part *part = &architecture->mixer_parts[i];
-        int64_t layers = count_layers(architecture, part);
+        int64_t layers = sli_architecture_layers_of(architecture, part);
         if (layers > 0) {
             print_part(part, layers, format);
         }
@@ -270,7 +267,7 @@ static void print_ffns(const sli_architecture *architecture) {
     bool has_heading = false;
     for (size_t i = 0; i < architecture->ffns.count; i++) {
         const sli_layer_part *part = &architecture->ffn_parts[i];
-        int64_t layers = count_layers(architecture, part);
+        int64_t layers = sli_architecture_layers_of(architecture, part);
         int64_t params = layers * sli_params_part(&part->facts);
         if (params == 0) {
             continue;
@@ -304,13 +301,88 @@ static int explain(const char *name, const sli_cache_format *format) {
     return code;
 }
 
-enum { OPTION_KV, OPTION_COUNT };
+/* ---- Import ---- */
 
-static int run(int argc, char **argv) {
-    sli_option options[OPTION_COUNT + 1] = {[OPTION_KV] = {.name = "--kv", .has_value = true}};
-    int rest;
-    if (!sli_options_read("models", argc, argv, options, &rest)) {
+/* False after a message. What was there before is never touched, half a file never left behind. */
+static bool save(const char *path, const char *text) {
+    FILE *file = fopen(path, "wx");
+    if (file == NULL) {
+        fprintf(stderr, "sluice models: cannot write '%s': %s\n", path, strerror(errno));
+        return false;
+    }
+    bool is_written = fputs(text, file) >= 0;
+    is_written = fclose(file) == 0 && is_written;
+    if (!is_written) {
+        fprintf(stderr, "sluice models: cannot write '%s': %s\n", path, strerror(errno));
+        (void)remove(path);
+    }
+    return is_written;
+}
+
+/* Whether the family is known; false after a message. */
+static bool has_family(sli_arena *arena, const char *family) {
+    if (family == NULL || sli_family_find(family) != NULL) {
+        return true;
+    }
+    size_t count = 0;
+    const char *const *names = sli_family_names(arena, &count);
+    fprintf(stderr, "sluice models: there is no family '%s'", family);
+    if (names != NULL) {
+        sli_suggest(family, names, count);
+    }
+    fputs("\nsluice help models lists them\n", stderr);
+    return false;
+}
+
+static int import(const sli_import_request *request, const char *out) {
+    sli_arena arena = {0};
+    sli_diag diag = {0};
+    const char *yaml = NULL;
+    int code = sli_exit_code(SL_ERR_USAGE);
+    if (has_family(&arena, request->family)) {
+        sl_err err = sli_import_file(&arena, request, &diag, &yaml);
+        code = 0;
+        if (err != SL_OK) {
+            code = sli_report_failure(err, &diag);
+        } else {
+            sli_diag_print(&diag, stderr);
+        }
+    }
+    if (yaml != NULL && out == NULL) {
+        fputs(yaml, stdout);
+    } else if (yaml != NULL && !save(out, yaml)) {
+        code = sli_exit_code(SL_ERR_IO);
+    }
+    sli_diag_fini(&diag);
+    sli_arena_fini(&arena);
+    return code;
+}
+
+/* ---- The verb ---- */
+
+enum { OPTION_KV, OPTION_NAME, OPTION_FAMILY, OPTION_OUT, OPTION_COUNT };
+
+static int run_import(int rest, char **argv, const sli_option *options) {
+    if (rest != 2 || options[OPTION_KV].count > 0) {
+        fputs("sluice models: usage: sluice models import CONFIG.json [--name NAME] "
+              "[--family FAMILY] [-o FILE]\n",
+              stderr);
         return sli_exit_code(SL_ERR_USAGE);
+    }
+    sli_import_request request = {
+        .path = argv[1],
+        .name = sli_option_value(&options[OPTION_NAME]),
+        .family = sli_option_value(&options[OPTION_FAMILY]),
+    };
+    return import(&request, sli_option_value(&options[OPTION_OUT]));
+}
+
+static int run_list(int rest, char **argv, const sli_option *options) {
+    for (int i = OPTION_NAME; i <= OPTION_OUT; i++) {
+        if (options[i].count > 0) {
+            fprintf(stderr, "sluice models: %s is for sluice models import\n", options[i].name);
+            return sli_exit_code(SL_ERR_USAGE);
+        }
     }
     const char *format_name = sli_option_value(&options[OPTION_KV]);
     const sli_cache_format *format = format_name != NULL ? sli_cache_format_find(format_name)
@@ -330,9 +402,24 @@ static int run(int argc, char **argv) {
     return code;
 }
 
+static int run(int argc, char **argv) {
+    sli_option options[OPTION_COUNT + 1] = {
+        [OPTION_KV] = {.name = "--kv", .has_value = true},
+        [OPTION_NAME] = {.name = "--name", .has_value = true},
+        [OPTION_FAMILY] = {.name = "--family", .has_value = true},
+        [OPTION_OUT] = {.name = "-o", .has_value = true},
+    };
+    int rest;
+    if (!sli_options_read("models", argc, argv, options, &rest)) {
+        return sli_exit_code(SL_ERR_USAGE);
+    }
+    return rest > 0 && strcmp(argv[0], "import") == 0 ? run_import(rest, argv, options)
+                                                      : run_list(rest, argv, options);
+}
+
 const sli_command sli_cmd_models = {
     .name = "models",
-    .summary = "list the models, or explain what the layers of one keep and read",
-    .usage = "models [NAME]... [--kv FORMAT]",
+    .summary = "list the models, explain what the layers of one keep, or import one",
+    .usage = "models [NAME]... [--kv FORMAT] | models import CONFIG.json [-o FILE]",
     .run = run,
 };

@@ -1,5 +1,6 @@
 #include "cli/estimate_print.h"
 
+#include "cli/estimate_query.h"
 #include "cli/numbers.h"
 
 #include <math.h>
@@ -34,6 +35,23 @@ static void print_requests(FILE *file, int64_t requests) {
     fprintf(file, "%s request%s", sli_say_count(requests).text, requests == 1 ? "" : "s");
 }
 
+/* `tp 8 × pp 2 × dp 2, ep 16`: tp, and the others that are more than one. */
+static void print_placement(FILE *file, const sli_placement *placement) {
+    const struct {
+        const char *name;
+        int64_t degree;
+    } others[] = {{"pp", placement->pp}, {"dp", placement->dp}, {"cp", placement->cp}};
+    fprintf(file, "tp %lld", (long long)placement->tp);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (others[i].degree > 1) {
+            fprintf(file, " × %s %lld", others[i].name, (long long)others[i].degree);
+        }
+    }
+    if (placement->ep > 1) {
+        fprintf(file, ", ep %lld", (long long)placement->ep);
+    }
+}
+
 static void print_heading(FILE *file, const sli_estimate_query *query) {
     fprintf(file, "%s · ", query->architecture->name);
     print_requests(file, query->requests);
@@ -42,11 +60,9 @@ static void print_heading(FILE *file, const sli_estimate_query *query) {
     if (query->device != NULL) {
         fprintf(file, " · %s", query->device->id);
     }
-    if (query->tp > 1 || query->pp > 1) {
-        fprintf(file, " · tp %lld", (long long)query->tp);
-    }
-    if (query->pp > 1) {
-        fprintf(file, " × pp %lld", (long long)query->pp);
+    if (sli_placement_ranks(&query->placement) > 1) {
+        fputs(" · ", file);
+        print_placement(file, &query->placement);
     }
     fputc('\n', file);
 }
@@ -80,6 +96,39 @@ static void print_weights(FILE *file, const sli_estimate_weights *weights) {
                sli_say_billions((double)weights->token_params).text);
 }
 
+/* `matrices 73.25 GFLOP, attention 556.7 GFLOP, absorbed` */
+static void print_flops(FILE *file, const char *label, double linear, double attention,
+                        const char *way) {
+    fprintf(file, "    %-*s%*s   matrices %s", LABEL_COLUMNS - 1, label, SIZE_COLUMNS + 1,
+            sli_say_flops(linear + attention).text, sli_say_flops(linear).text);
+    fprintf(file, ", attention %s%s%s\n", sli_say_flops(attention).text, way != NULL ? ", " : "",
+            way != NULL ? way : "");
+}
+
+static void print_work(FILE *file, const sli_estimate_query *query, const sli_estimate_work *work) {
+    const char *decode_way = NULL;
+    const char *prefill_way = NULL;
+    if (work->has_latents) {
+        decode_way = sli_estimate_way_word(work->decode_way);
+        prefill_way = sli_estimate_way_word(work->prefill_way);
+    }
+    print_group(file, "has to be computed");
+    print_flops(file, "a decode step", work->decode_linear_flops, work->decode_attention_flops,
+                decode_way);
+    print_flops(file, "a prompt", work->prefill_linear_flops, work->prefill_attention_flops,
+                prefill_way);
+    if (work->remade_tokens > 0) {
+        fprintf(file, "      latents expanded again for later chunks: %s\n",
+                sli_say_count(work->remade_tokens).text);
+    }
+    if (work->prefill_attention_ns >= 0.0) {
+        fprintf(file, "      its attention by %s at %.1f %% of the peak%s: %s\n",
+                query->kernel->name, 100.0 * query->kernel->flops_share,
+                query->kernel->is_assumed ? ", assumed" : "",
+                sli_say_time(work->prefill_attention_ns).text);
+    }
+}
+
 static void print_step(FILE *file, const sli_estimate_step *step) {
     double bytes = step->cache_bytes + step->weights_bytes;
     print_group(file, "a decode step moves, at least");
@@ -106,6 +155,17 @@ static void print_handoff(FILE *file, const sli_estimate_handoff *handoff) {
     }
 }
 
+/* `tp 16 over two nodes, or tp 8 × pp 2` */
+static void print_nodes(FILE *file, const sli_estimate_query *query, int64_t tp) {
+    int64_t node_devices = query->device->node_devices.value;
+    int64_t nodes = (tp + node_devices - 1) / node_devices;
+    if (nodes == 2) {
+        fputs(" over two nodes", file);
+    } else if (nodes > 2) {
+        fprintf(file, " over %lld nodes", (long long)nodes);
+    }
+}
+
 /* What to do when it does not fit. */
 static void print_advice(FILE *file, const sli_estimate_query *query) {
     sli_placement placements[SLI_PLACEMENTS_MAX];
@@ -117,12 +177,23 @@ static void print_advice(FILE *file, const sli_estimate_query *query) {
     }
     fputs("the fewest devices that do: ", file);
     for (size_t i = 0; i < count; i++) {
-        fprintf(file, "%stp %lld", i > 0 ? ", or " : "", (long long)placements[i].tp);
-        if (placements[i].pp > 1) {
-            fprintf(file, " × pp %lld", (long long)placements[i].pp);
-        }
+        fputs(i > 0 ? ", or " : "", file);
+        print_placement(file, &placements[i]);
+        print_nodes(file, query, placements[i].tp);
     }
     fputc('\n', file);
+}
+
+/* Scores that are written down are what is too much, whatever the device. */
+static void print_kernel_advice(FILE *file, const sli_estimate_query *query,
+                                const sli_estimate_fit *fit) {
+    if (query->kernel != NULL && query->kernel->keeps_scores) {
+        fprintf(
+            file,
+            "    %s attention writes down %s of scores; flash attention (--attention-kernel fa2) "
+            "none\n",
+            query->kernel->name, sli_say_bytes((double)fit->workspace_bytes).text);
+    }
 }
 
 static void print_verdict(FILE *file, const sli_estimate_query *query,
@@ -138,25 +209,71 @@ static void print_verdict(FILE *file, const sli_estimate_query *query,
         fprintf(file, " do%s not fit, %s at most, short by %s\n", query->requests == 1 ? "es" : "",
                 sli_say_count(fit->max_requests).text,
                 sli_say_bytes((double)(fit->cache_bytes - fit->room_bytes)).text);
+        print_kernel_advice(file, query, fit);
         print_advice(file, query);
     }
 }
 
+static void print_fit_heading(FILE *file, const sli_estimate_query *query, int64_t stage) {
+    const sli_placement *placement = &query->placement;
+    if (placement->pp > 1) {
+        fprintf(file, "\n  memory of the fullest rank, one of stage %lld\n", (long long)stage + 1);
+    } else {
+        bool is_alone = sli_placement_ranks(placement) == 1;
+        print_group(file, is_alone ? "memory of the device" : "memory of the fullest rank");
+    }
+}
+
+/* The cache of all requests of the rank, and what there is for it. */
+static void print_pages(FILE *file, const sli_estimate_query *query, const sli_estimate_fit *fit) {
+    double room_bytes = fit->room_bytes > 0 ? (double)fit->room_bytes : 0.0;
+    if (fit->room_bytes <= 0) {
+        print_line(file, "left for the cache", room_bytes, "the rest alone is too much");
+    } else if (fit->page_bytes > 0) {
+        print_line(file, "left for the cache", room_bytes, "%s pages of %s",
+                   sli_say_count(fit->pages).text, sli_say_bytes((double)fit->page_bytes).text);
+    } else {
+        print_line(file, "left for the cache", room_bytes, "%s", "");
+    }
+    if (fit->page_bytes > 0) {
+        print_line(file, "all requests", (double)fit->cache_bytes, "%s pages each, %s wasted",
+                   sli_say_count(fit->request_pages).text,
+                   fit->wasted_bytes > 0 ? sli_say_bytes((double)fit->wasted_bytes).text
+                                         : "nothing");
+    } else {
+        print_line(file, "all requests", (double)fit->cache_bytes, "token by token");
+    }
+    if (fit->state_bytes > 0) {
+        print_line(file, "  state of fixed size", (double)fit->state_bytes, "%s", "");
+    }
+    if (fit->block_tokens > 0 && fit->block_tokens != query->block_tokens) {
+        fprintf(file, "    %-*s%*s   tokens; %s were asked for\n", LABEL_COLUMNS, "  a block",
+                SIZE_COLUMNS, sli_say_count(fit->block_tokens).text,
+                sli_say_count(query->block_tokens).text);
+    }
+}
+
 static void print_fit(FILE *file, const sli_estimate_query *query, const sli_estimate_fit *fit) {
-    bool is_alone = query->tp * query->pp == 1;
-    print_group(file, is_alone ? "memory of the device" : "memory of the fullest rank");
+    print_fit_heading(file, query, fit->stage);
     print_line(file, "usable", (double)fit->usable_bytes, "%.0f %% of %s",
                100.0 * (double)fit->usable_bytes / (double)fit->capacity_bytes,
                sli_say_bytes((double)fit->capacity_bytes).text);
     print_line(file, "weights", (double)fit->weights_bytes, "%s", "");
     print_line(file, "activations", (double)fit->activation_bytes, "estimated");
+    if (fit->workspace_bytes > 0) {
+        print_line(file, "attention workspace", (double)fit->workspace_bytes, "%s, one layer",
+                   query->kernel->keeps_scores ? "scores" : "sums");
+    }
+    if (fit->expanded_bytes > 0) {
+        print_line(file, "latents expanded", (double)fit->expanded_bytes,
+                   "keys and values, one layer");
+    }
+    if (fit->buffers_bytes > 0) {
+        print_line(file, "communication buffers", (double)fit->buffers_bytes, "assumed");
+    }
     print_line(file, "graphs and others", (double)(fit->graphs_bytes + fit->other_bytes),
                "assumed");
-    print_line(file, "left for the cache", fit->room_bytes > 0 ? (double)fit->room_bytes : 0.0,
-               "%s", fit->room_bytes > 0 ? "" : "the rest alone is too much");
-    print_line(file, "all requests", (double)fit->cache_bytes, "%s",
-               sli_format_has_residual(query->cache) ? "token by token"
-                                                     : "in whole blocks of 16 tokens");
+    print_pages(file, query, fit);
     print_verdict(file, query, fit);
 }
 
@@ -164,6 +281,7 @@ void sli_estimate_print(FILE *file, const sli_estimate_query *query, const sli_e
     print_heading(file, query);
     print_cache(file, query, &estimate->cache);
     print_weights(file, &estimate->weights);
+    print_work(file, query, &estimate->work);
     print_step(file, &estimate->step);
     print_handoff(file, &estimate->handoff);
     if (query->device != NULL) {
@@ -178,8 +296,14 @@ static void put_query(sli_json *json, const sli_estimate_query *query) {
     sli_json_string(json, "kv", query->cache->name);
     sli_json_string(json, "weights_format", query->weights->name);
     sli_json_string(json, "hardware", query->device != NULL ? query->device->id : NULL);
-    sli_json_int(json, "tp", query->tp);
-    sli_json_int(json, "pp", query->pp);
+    sli_json_int(json, "tp", query->placement.tp);
+    sli_json_int(json, "pp", query->placement.pp);
+    sli_json_int(json, "dp", query->placement.dp);
+    sli_json_int(json, "cp", query->placement.cp);
+    sli_json_int(json, "ep", query->placement.ep);
+    sli_json_int(json, "block_tokens", query->block_tokens);
+    sli_json_string(json, "window_pages", sli_estimate_window_word(query->window_pages));
+    sli_json_string(json, "attention_kernel", query->kernel != NULL ? query->kernel->name : NULL);
     sli_json_int(json, "tokens", query->tokens);
     sli_json_int(json, "requests", query->requests);
     sli_json_int(json, "shared_tokens", query->shared_tokens);
@@ -223,6 +347,22 @@ static void put_time(sli_json *json, const char *key, double ns) {
     }
 }
 
+static void put_work(sli_json *json, const sli_estimate_query *query,
+                     const sli_estimate_work *work) {
+    int64_t chunk_tokens = query->chunk_tokens > 0 ? query->chunk_tokens : query->tokens;
+    sli_json_open_object(json, "work");
+    sli_json_real(json, "decode_linear_flops", work->decode_linear_flops);
+    sli_json_real(json, "decode_attention_flops", work->decode_attention_flops);
+    sli_json_string(json, "decode_latents", sli_estimate_way_word(work->decode_way));
+    sli_json_real(json, "prefill_linear_flops", work->prefill_linear_flops);
+    sli_json_real(json, "prefill_attention_flops", work->prefill_attention_flops);
+    sli_json_string(json, "prefill_latents", sli_estimate_way_word(work->prefill_way));
+    sli_json_int(json, "prefill_chunk_tokens", chunk_tokens);
+    sli_json_int(json, "expanded_again_tokens", work->remade_tokens);
+    put_time(json, "prefill_attention_ns", work->prefill_attention_ns);
+    sli_json_close_object(json);
+}
+
 static void put_step(sli_json *json, const sli_estimate_step *step) {
     sli_json_open_object(json, "decode_step");
     put_known(json, "bandwidth_bytes_per_s", step->bandwidth_bytes_per_s);
@@ -244,14 +384,24 @@ static void put_handoff(sli_json *json, const sli_estimate_handoff *handoff) {
 
 static void put_fit(sli_json *json, const sli_estimate_fit *fit) {
     sli_json_open_object(json, "rank");
+    sli_json_int(json, "stage", fit->stage);
     sli_json_int(json, "capacity_bytes", fit->capacity_bytes);
     sli_json_int(json, "usable_bytes", fit->usable_bytes);
     sli_json_int(json, "weights_bytes", fit->weights_bytes);
     sli_json_int(json, "activation_bytes", fit->activation_bytes);
+    sli_json_int(json, "workspace_bytes", fit->workspace_bytes);
+    sli_json_int(json, "expanded_bytes", fit->expanded_bytes);
+    sli_json_int(json, "buffers_bytes", fit->buffers_bytes);
     sli_json_int(json, "graphs_bytes", fit->graphs_bytes);
     sli_json_int(json, "other_bytes", fit->other_bytes);
     sli_json_int(json, "room_bytes", fit->room_bytes);
+    sli_json_int(json, "page_bytes", fit->page_bytes);
+    sli_json_int(json, "block_tokens", fit->block_tokens);
+    sli_json_int(json, "pages", fit->pages);
+    sli_json_int(json, "request_pages", fit->request_pages);
     sli_json_int(json, "cache_bytes", fit->cache_bytes);
+    sli_json_int(json, "wasted_bytes", fit->wasted_bytes);
+    sli_json_int(json, "state_bytes", fit->state_bytes);
     if (fit->max_requests == SLI_UNBOUNDED) {
         sli_json_null(json, "max_requests");
     } else {
@@ -267,6 +417,7 @@ void sli_estimate_print_json(sli_json *json, const char *key, const sli_estimate
     put_query(json, query);
     put_cache(json, &estimate->cache);
     put_weights(json, &estimate->weights);
+    put_work(json, query, &estimate->work);
     put_step(json, &estimate->step);
     put_handoff(json, &estimate->handoff);
     if (query->device != NULL) {

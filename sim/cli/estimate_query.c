@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+
 /* ---- Reading ---- */
 
 /* `32768`, `32768 tokens` with the unit, or `32Ki` and `1Mi`. */
@@ -47,12 +49,36 @@ static sl_err set_shared_prefix(sli_estimate_input *input, const char *text) {
     return set_amount(text, SL_DIM_TOKENS, 0, SLI_ESTIMATE_TOKENS_MAX, &input->query.shared_tokens);
 }
 
+static sl_err set_ranks(const char *text, int64_t *target) {
+    return set_amount(text, SL_DIM_NONE, 1, SLI_ESTIMATE_RANKS_MAX, target);
+}
+
 static sl_err set_tp(sli_estimate_input *input, const char *text) {
-    return set_amount(text, SL_DIM_NONE, 1, SLI_ESTIMATE_RANKS_MAX, &input->query.tp);
+    return set_ranks(text, &input->query.placement.tp);
 }
 
 static sl_err set_pp(sli_estimate_input *input, const char *text) {
-    return set_amount(text, SL_DIM_NONE, 1, SLI_ESTIMATE_RANKS_MAX, &input->query.pp);
+    return set_ranks(text, &input->query.placement.pp);
+}
+
+static sl_err set_dp(sli_estimate_input *input, const char *text) {
+    return set_ranks(text, &input->query.placement.dp);
+}
+
+static sl_err set_cp(sli_estimate_input *input, const char *text) {
+    return set_ranks(text, &input->query.placement.cp);
+}
+
+static sl_err set_ep(sli_estimate_input *input, const char *text) {
+    return set_ranks(text, &input->query.placement.ep);
+}
+
+static sl_err set_block(sli_estimate_input *input, const char *text) {
+    return set_amount(text, SL_DIM_TOKENS, 1, SLI_ESTIMATE_BLOCK_MAX, &input->query.block_tokens);
+}
+
+static sl_err set_prefill_chunk(sli_estimate_input *input, const char *text) {
+    return set_amount(text, SL_DIM_TOKENS, 1, SLI_ESTIMATE_TOKENS_MAX, &input->query.chunk_tokens);
 }
 
 static sl_err set_cache(sli_estimate_input *input, const char *text) {
@@ -65,6 +91,54 @@ static sl_err set_weights(sli_estimate_input *input, const char *text) {
     const sli_weight_format *format = sli_weight_format_find(text);
     input->query.weights = format != NULL ? format : input->query.weights;
     return format != NULL ? SL_OK : SL_ERR_USAGE;
+}
+
+static sl_err set_kernel(sli_estimate_input *input, const char *text) {
+    const sli_attention_kernel *kernel = sli_attention_kernel_find(text);
+    input->query.kernel = kernel != NULL ? kernel : input->query.kernel;
+    return kernel != NULL ? SL_OK : SL_ERR_USAGE;
+}
+
+/* The index of a word that is not NULL, or -1. */
+static int find_word(const char *const *words, int count, const char *text) {
+    for (int i = 0; i < count; i++) {
+        if (words[i] != NULL && strcmp(words[i], text) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static const char *const window_words[] = {
+    [SLI_WINDOW_FREED] = "freed",
+    [SLI_WINDOW_RESERVED] = "reserved",
+    [SLI_WINDOW_IGNORED] = "ignored",
+};
+
+static const char *const way_words[] = {
+    [SLI_LATENT_AS_MODEL] = NULL,
+    [SLI_LATENT_ABSORBED] = "absorbed",
+    [SLI_LATENT_EXPANDED] = "expanded",
+};
+
+static sl_err set_window_pages(sli_estimate_input *input, const char *text) {
+    int found = find_word(window_words, (int)COUNT_OF(window_words), text);
+    input->query.window_pages = found >= 0 ? (sli_window_pages)found : input->query.window_pages;
+    return found >= 0 ? SL_OK : SL_ERR_USAGE;
+}
+
+static sl_err set_way(const char *text, sli_latent_way *way) {
+    int found = find_word(way_words, (int)COUNT_OF(way_words), text);
+    *way = found >= 0 ? (sli_latent_way)found : *way;
+    return found >= 0 ? SL_OK : SL_ERR_USAGE;
+}
+
+static sl_err set_decode_way(sli_estimate_input *input, const char *text) {
+    return set_way(text, &input->query.decode_way);
+}
+
+static sl_err set_prefill_way(sli_estimate_input *input, const char *text) {
+    return set_way(text, &input->query.prefill_way);
 }
 
 static sl_err set_model(sli_estimate_input *input, const char *text) {
@@ -114,11 +188,65 @@ static const char *say_shared_prefix(sli_arena *arena, const sli_estimate_query 
 }
 
 static const char *say_tp(sli_arena *arena, const sli_estimate_query *query) {
-    return say_number(arena, sli_say_count(query->tp));
+    return say_number(arena, sli_say_count(query->placement.tp));
 }
 
 static const char *say_pp(sli_arena *arena, const sli_estimate_query *query) {
-    return say_number(arena, sli_say_count(query->pp));
+    return say_number(arena, sli_say_count(query->placement.pp));
+}
+
+/* Nothing of what is as usual. */
+static const char *say_unless(sli_arena *arena, int64_t number, int64_t usual) {
+    return number != usual ? say_number(arena, sli_say_count(number)) : NULL;
+}
+
+static const char *say_dp(sli_arena *arena, const sli_estimate_query *query) {
+    return say_unless(arena, query->placement.dp, 1);
+}
+
+static const char *say_cp(sli_arena *arena, const sli_estimate_query *query) {
+    return say_unless(arena, query->placement.cp, 1);
+}
+
+static const char *say_ep(sli_arena *arena, const sli_estimate_query *query) {
+    return say_unless(arena, query->placement.ep, 1);
+}
+
+static const char *say_block(sli_arena *arena, const sli_estimate_query *query) {
+    return say_unless(arena, query->block_tokens, sli_estimate_defaults().block_tokens);
+}
+
+static const char *say_prefill_chunk(sli_arena *arena, const sli_estimate_query *query) {
+    return say_unless(arena, query->chunk_tokens, 0);
+}
+
+const char *sli_estimate_window_word(sli_window_pages window_pages) {
+    return window_words[window_pages];
+}
+
+const char *sli_estimate_way_word(sli_latent_way way) {
+    return way_words[way];
+}
+
+static const char *say_window_pages(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    bool is_usual = query->window_pages == SLI_WINDOW_FREED;
+    return is_usual ? NULL : sli_estimate_window_word(query->window_pages);
+}
+
+static const char *say_kernel(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    return query->kernel != NULL ? query->kernel->name : NULL;
+}
+
+static const char *say_decode_way(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    return sli_estimate_way_word(query->decode_way);
+}
+
+static const char *say_prefill_way(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    return sli_estimate_way_word(query->prefill_way);
 }
 
 static const char *say_cache(sli_arena *arena, const sli_estimate_query *query) {
@@ -161,6 +289,22 @@ static const char *weights_choice(size_t index) {
     return sli_weight_formats[index].name;
 }
 
+static const char *kernel_choice(size_t index) {
+    return sli_attention_kernels[index].name;
+}
+
+static const char *window_pages_choice(size_t index) {
+    return index < COUNT_OF(window_words) ? window_words[index] : NULL;
+}
+
+static const char *decode_way_choice(size_t index) {
+    return index + 1 < COUNT_OF(way_words) ? way_words[index + 1] : NULL;
+}
+
+static const char *prefill_way_choice(size_t index) {
+    return decode_way_choice(index);
+}
+
 #define SETTING(text, verb, what)                                                                  \
     { .name = text, .need = what, .set = set_##verb, .say = say_##verb }
 #define CHOICE(text, verb, what)                                                                   \
@@ -176,6 +320,15 @@ const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS] = {
     SETTING("hardware", hardware, "a name that sluice hardware lists, or a path"),
     SETTING("tp", tp, "a number of ranks from 1 to 1024"),
     SETTING("pp", pp, "a number of stages from 1 to 1024"),
+    SETTING("dp", dp, "a number of copies of the attention from 1 to 1024"),
+    SETTING("cp", cp, "a number of ranks from 1 to 1024"),
+    SETTING("ep", ep, "a number of groups of experts from 1 to 1024"),
+    SETTING("block", block, "a number of tokens from 1 to 65536"),
+    CHOICE("window-pages", window_pages, "a way to treat pages behind a window"),
+    CHOICE("attention-kernel", kernel, "a kernel of attention"),
+    CHOICE("mla-decode", decode_way, "a way to attend to latents"),
+    CHOICE("mla-prefill", prefill_way, "a way to attend to latents"),
+    SETTING("prefill-chunk", prefill_chunk, "a number of tokens, as 8192 or 8Ki"),
     SETTING("bandwidth", bandwidth, "bytes a second, as '3 TB/s'"),
     SETTING("link", link, "bytes a second, as '64 GB/s'"),
 };
@@ -191,17 +344,7 @@ const sli_estimate_setting *sli_estimate_setting_find(const char *name, size_t l
 }
 
 void sli_estimate_input_init(sli_estimate_input *input) {
-    *input = (sli_estimate_input){
-        .query =
-            {
-                .cache = &sli_cache_formats[0],
-                .weights = &sli_weight_formats[0],
-                .tokens = 32768,
-                .requests = 1,
-                .tp = 1,
-                .pp = 1,
-            },
-    };
+    *input = (sli_estimate_input){.query = sli_estimate_defaults()};
 }
 
 void sli_estimate_input_fini(sli_estimate_input *input) {
@@ -229,7 +372,7 @@ int sli_estimate_input_set(sli_estimate_input *input, const sli_estimate_setting
     return err != SL_OK ? sli_report_failure(err, &input->diag) : 0;
 }
 
-void sli_estimate_describe_formats(FILE *file) {
+void sli_estimate_describe_choices(FILE *file) {
     fputs("\n## Formats of the cache (--kv)\n\n", file);
     for (const sli_cache_format *format = sli_cache_formats; format->name != NULL; format++) {
         fprintf(file, "    %-18s %s\n", format->name, format->help);
@@ -237,5 +380,11 @@ void sli_estimate_describe_formats(FILE *file) {
     fputs("\n## Formats of weights (--weights)\n\n", file);
     for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {
         fprintf(file, "    %-18s %s\n", format->name, format->help);
+    }
+    fputs("\n## Kernels of attention (--attention-kernel)\n\n", file);
+    for (const sli_attention_kernel *row = sli_attention_kernels; row->name != NULL; row++) {
+        fprintf(file, "    %-18s %s\n    %-18s %.1f %% of the peak in prefill: %s%s\n", row->name,
+                row->help, "", 100.0 * row->flops_share, row->is_assumed ? "assumed, " : "",
+                row->source);
     }
 }

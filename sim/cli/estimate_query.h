@@ -28,7 +28,7 @@ typedef struct sli_estimate_setting {
     const char *(*say)(sli_arena *arena, const sli_estimate_query *query);
 } sli_estimate_setting;
 
-enum { SLI_ESTIMATE_SETTINGS = 11 };
+enum { SLI_ESTIMATE_SETTINGS = 20 };
 
 /* `model` is the first; the command line has it without an option. */
 extern const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS];
@@ -36,7 +36,11 @@ extern const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS];
 /* The setting of a name of so many bytes, or NULL. */
 const sli_estimate_setting *sli_estimate_setting_find(const char *name, size_t length);
 
-/* One request of 32,768 tokens, bf16, one rank, no device. The model is missing. */
+/* The words for sli_window_pages and for sli_latent_way; a way as the model has it is NULL. */
+const char *sli_estimate_window_word(sli_window_pages window_pages);
+const char *sli_estimate_way_word(sli_latent_way way);
+
+/* sli_estimate_defaults, without a device. */
 void sli_estimate_input_init(sli_estimate_input *input);
 void sli_estimate_input_fini(sli_estimate_input *input);
 
@@ -44,7 +48,7 @@ void sli_estimate_input_fini(sli_estimate_input *input);
 int sli_estimate_input_set(sli_estimate_input *input, const sli_estimate_setting *setting,
                            const char *text);
 
-/* The formats of cache and weights, for the page of the verb. */
-void sli_estimate_describe_formats(FILE *file);
+/* The formats of cache and weights and the kernels of attention, for the page of the verb. */
+void sli_estimate_describe_choices(FILE *file);
 
 #endif

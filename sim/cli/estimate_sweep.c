@@ -1,9 +1,12 @@
 #include "cli/estimate_sweep.h"
 
 #include "cli/command.h"
+#include "cli/estimate_plot.h"
 #include "cli/estimate_print.h"
 #include "cli/numbers.h"
+#include "out/file.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,20 +47,7 @@ bool sli_axis_read(sli_estimate_input *input, const char *text, sli_axis *axis) 
 
 /* ---- Points ---- */
 
-typedef struct point {
-    sli_estimate_query query;
-    sli_estimate estimate;
-} point;
-
-/* rows x columns of them; one axis has one column. */
-typedef struct sweep {
-    const sli_axis *axes;
-    size_t rows;
-    size_t columns;
-    point *points;
-} sweep;
-
-static int find_point(sli_estimate_input *input, point *found) {
+static int find_point(sli_estimate_input *input, sli_sweep_point *found) {
     if (input->query.architecture == NULL) {
         fputs("sluice estimate: a model is needed\n", stderr);
         return sli_exit_code(SL_ERR_USAGE);
@@ -67,11 +57,11 @@ static int find_point(sli_estimate_input *input, point *found) {
     return err != SL_OK ? sli_report_failure(err, &input->diag) : 0;
 }
 
-static int find_points(sli_estimate_input *input, size_t axis_count, const sweep *s) {
+static int find_points(sli_estimate_input *input, const sli_sweep *s) {
     for (size_t i = 0; i < s->rows; i++) {
         int code = sli_estimate_input_set(input, s->axes[0].setting, s->axes[0].values[i]);
         for (size_t j = 0; j < s->columns && code == 0; j++) {
-            if (axis_count == 2) {
+            if (s->axis_count == 2) {
                 code = sli_estimate_input_set(input, s->axes[1].setting, s->axes[1].values[j]);
             }
             code = code == 0 ? find_point(input, &s->points[i * s->columns + j]) : code;
@@ -83,17 +73,45 @@ static int find_points(sli_estimate_input *input, size_t axis_count, const sweep
     return 0;
 }
 
+/* ---- What is said of them ---- */
+
+/* What a setting has nothing to say of, as a prefix of 0, is shown as it was given. */
+const char *sli_sweep_label(sli_arena *arena, const sli_axis *axis, size_t i,
+                            const sli_sweep_point *at) {
+    const char *label = axis->setting->say(arena, &at->query);
+    return label != NULL ? label : axis->values[i];
+}
+
+const char *sli_sweep_heading(sli_arena *arena, const sli_sweep *sweep) {
+    const sli_estimate_query *query = &sweep->points[0].query;
+    const char *text = "";
+    for (size_t i = 0; i < SLI_ESTIMATE_SETTINGS && text != NULL; i++) {
+        const sli_estimate_setting *setting = &sli_estimate_settings[i];
+        bool is_axis = setting == sweep->axes[0].setting ||
+                       (sweep->axis_count == 2 && setting == sweep->axes[1].setting);
+        const char *value = is_axis ? NULL : setting->say(arena, query);
+        if (value != NULL) {
+            text = sli_arena_printf(arena, "%s%s%s %s", text, text[0] != '\0' ? " · " : "",
+                                    setting->name, value);
+        }
+    }
+    return text;
+}
+
+sli_sweep_shown sli_sweep_shows(const sli_sweep *sweep) {
+    sli_sweep_shown shown = {0};
+    for (size_t i = 0; i < sweep->rows * sweep->columns; i++) {
+        shown.has_time |= sweep->points[i].estimate.step.floor_ns >= 0.0;
+        shown.has_fit |= sweep->points[i].query.device != NULL;
+    }
+    return shown;
+}
+
 /* ---- For people ---- */
 
 enum { LABEL_COLUMNS = 20, CELL_COLUMNS = 13, BAR_COLUMNS = 24 };
 
-/* The value of an axis at a point. */
-static const char *label_of(sli_arena *arena, const sli_axis *axis, const point *at) {
-    const char *label = axis->setting->say(arena, &at->query);
-    return label != NULL ? label : "";
-}
-
-static sli_number say_fitting(const point *at) {
+static sli_number say_fitting(const sli_sweep_point *at) {
     int64_t count = at->estimate.fit.max_requests;
     return count == SLI_UNBOUNDED ? (sli_number){"any"} : sli_say_count(count);
 }
@@ -109,7 +127,7 @@ static void print_bar(FILE *file, double share) {
     fputs(eighths[length % 8], file);
 }
 
-static double largest_total(const sweep *s) {
+static double largest_total(const sli_sweep *s) {
     double largest = 1.0;
     for (size_t i = 0; i < s->rows * s->columns; i++) {
         largest = fmax(largest, (double)s->points[i].estimate.cache.total_bytes);
@@ -117,26 +135,12 @@ static double largest_total(const sweep *s) {
     return largest;
 }
 
-/* A column appears when any point has something to say in it. */
-typedef struct columns {
-    bool has_time;
-    bool has_fit;
-} columns;
-
-static columns find_columns(const sweep *s) {
-    columns found = {0};
-    for (size_t i = 0; i < s->rows * s->columns; i++) {
-        found.has_time |= s->points[i].estimate.step.floor_ns >= 0.0;
-        found.has_fit |= s->points[i].query.device != NULL;
-    }
-    return found;
-}
-
-static void print_line(FILE *file, sli_arena *arena, const sweep *s, const point *at,
-                       columns shown) {
+static void print_line(FILE *file, sli_arena *arena, const sli_sweep *s, size_t i,
+                       sli_sweep_shown shown) {
+    const sli_sweep_point *at = &s->points[i];
     const sli_estimate *estimate = &at->estimate;
-    fprintf(file, "  %*s%*s%*s", LABEL_COLUMNS, label_of(arena, &s->axes[0], at), CELL_COLUMNS,
-            sli_say_bytes((double)estimate->cache.request_bytes).text, CELL_COLUMNS,
+    fprintf(file, "  %*s%*s%*s", LABEL_COLUMNS, sli_sweep_label(arena, &s->axes[0], i, at),
+            CELL_COLUMNS, sli_say_bytes((double)estimate->cache.request_bytes).text, CELL_COLUMNS,
             sli_say_bytes((double)estimate->cache.total_bytes).text);
     if (shown.has_time) {
         fprintf(file, "%*s", CELL_COLUMNS, sli_say_time(estimate->step.floor_ns).text);
@@ -149,45 +153,56 @@ static void print_line(FILE *file, sli_arena *arena, const sweep *s, const point
     fputc('\n', file);
 }
 
-static void print_lines(FILE *file, sli_arena *arena, const sweep *s) {
-    columns shown = find_columns(s);
+static void print_lines(FILE *file, sli_arena *arena, const sli_sweep *s) {
+    sli_sweep_shown shown = sli_sweep_shows(s);
     fprintf(file, "  %*s%*s%*s", LABEL_COLUMNS, s->axes[0].setting->name, CELL_COLUMNS, "a request",
             CELL_COLUMNS, "all requests");
     fprintf(file, "%*s", shown.has_time ? CELL_COLUMNS : 0, shown.has_time ? "step, least" : "");
     fprintf(file, "%*s\n", shown.has_fit ? CELL_COLUMNS : 0, shown.has_fit ? "at most fit" : "");
     for (size_t i = 0; i < s->rows; i++) {
-        print_line(file, arena, s, &s->points[i], shown);
+        print_line(file, arena, s, i, shown);
     }
 }
 
-static sli_number say_total(const point *at) {
+static sli_number say_total(const sli_sweep_point *at) {
     return sli_say_bytes((double)at->estimate.cache.total_bytes);
 }
 
-static sli_number say_floor(const point *at) {
+static sli_number say_floor(const sli_sweep_point *at) {
     return sli_say_time(at->estimate.step.floor_ns);
 }
 
-static void print_grid(FILE *file, sli_arena *arena, const sweep *s, const char *title,
-                       sli_number (*say)(const point *at)) {
+/* So wide that the names of the second axis stand apart. */
+static int find_cell_columns(sli_arena *arena, const sli_sweep *s) {
+    int widest = CELL_COLUMNS;
+    for (size_t j = 0; j < s->columns; j++) {
+        int width = sli_columns(sli_sweep_label(arena, &s->axes[1], j, &s->points[j])) + 2;
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+static void print_grid(FILE *file, sli_arena *arena, const sli_sweep *s, const char *title,
+                       sli_number (*say)(const sli_sweep_point *at)) {
+    int width = find_cell_columns(arena, s);
     fprintf(file, "\n  %s\n\n  %*s", title, LABEL_COLUMNS, "");
-    fprintf(file, "%*s\n", CELL_COLUMNS, s->axes[1].setting->name);
+    fprintf(file, "%*s\n", width, s->axes[1].setting->name);
     fprintf(file, "  %*s", LABEL_COLUMNS, s->axes[0].setting->name);
     for (size_t j = 0; j < s->columns; j++) {
-        fprintf(file, "%*s", CELL_COLUMNS, label_of(arena, &s->axes[1], &s->points[j]));
+        fprintf(file, "%*s", width, sli_sweep_label(arena, &s->axes[1], j, &s->points[j]));
     }
     for (size_t i = 0; i < s->rows; i++) {
-        const point *row = &s->points[i * s->columns];
-        fprintf(file, "\n  %*s", LABEL_COLUMNS, label_of(arena, &s->axes[0], row));
+        const sli_sweep_point *row = &s->points[i * s->columns];
+        fprintf(file, "\n  %*s", LABEL_COLUMNS, sli_sweep_label(arena, &s->axes[0], i, row));
         for (size_t j = 0; j < s->columns; j++) {
-            fprintf(file, "%*s", CELL_COLUMNS, say(&row[j]).text);
+            fprintf(file, "%*s", width, say(&row[j]).text);
         }
     }
     fputc('\n', file);
 }
 
-static void print_grids(FILE *file, sli_arena *arena, const sweep *s) {
-    columns shown = find_columns(s);
+static void print_grids(FILE *file, sli_arena *arena, const sli_sweep *s) {
+    sli_sweep_shown shown = sli_sweep_shows(s);
     print_grid(file, arena, s, "cache of all requests", say_total);
     if (shown.has_time) {
         print_grid(file, arena, s, "a decode step takes at least", say_floor);
@@ -197,26 +212,21 @@ static void print_grids(FILE *file, sli_arena *arena, const sweep *s) {
     }
 }
 
-/* What all points have in common. */
-static void print_heading(FILE *file, sli_arena *arena, const sweep *s, size_t axis_count) {
-    const sli_estimate_query *query = &s->points[0].query;
-    bool is_first = true;
-    for (size_t i = 0; i < SLI_ESTIMATE_SETTINGS; i++) {
-        const sli_estimate_setting *setting = &sli_estimate_settings[i];
-        bool is_axis = setting == s->axes[0].setting ||
-                       (axis_count == 2 && setting == s->axes[1].setting);
-        const char *value = is_axis ? NULL : setting->say(arena, query);
-        if (value != NULL) {
-            fprintf(file, "%s%s %s", is_first ? "" : " · ", setting->name, value);
-            is_first = false;
-        }
+static int print_text(FILE *file, sli_arena *arena, const sli_sweep *s) {
+    const char *heading = sli_sweep_heading(arena, s);
+    fprintf(file, "%s\n", heading != NULL ? heading : "");
+    if (s->axis_count == 2) {
+        print_grids(file, arena, s);
+    } else {
+        fputc('\n', file);
+        print_lines(file, arena, s);
     }
-    fputc('\n', file);
+    return fflush(file) == 0 ? 0 : sli_exit_code(SL_ERR_IO);
 }
 
 /* ---- For programs ---- */
 
-static int print_json(FILE *file, const sweep *s) {
+static int print_json(FILE *file, const sli_sweep *s) {
     sli_json json;
     sli_json_init(&json, file);
     sli_json_open_array(&json, NULL);
@@ -227,26 +237,49 @@ static int print_json(FILE *file, const sweep *s) {
     return sli_exit_code(sli_json_finish(&json));
 }
 
+/* ---- All of it ---- */
+
+static int write_plot(sli_estimate_input *input, const sli_sweep *s, sli_file *file) {
+    sl_err err = sli_sweep_plot(&input->arena, s, file->stream);
+    if (err == SL_OK || err == SL_ERR_IO) {
+        err = sli_file_finish(file, err == SL_OK ? 0 : errno, &input->diag);
+    }
+    if (err == SL_OK) {
+        err = sli_file_commit(file, &input->diag);
+    }
+    return err != SL_OK ? sli_report_failure(err, &input->diag) : 0;
+}
+
+static int answer(sli_estimate_input *input, sli_sweep *s, bool as_json, sli_file *plot) {
+    int code = find_points(input, s);
+    if (code == 0 && plot != NULL) {
+        code = write_plot(input, s, plot);
+    }
+    if (code != 0) {
+        return code;
+    }
+    return as_json ? print_json(stdout, s) : print_text(stdout, &input->arena, s);
+}
+
 int sli_estimate_sweep(sli_estimate_input *input, const sli_axis *axes, size_t axis_count,
-                       bool as_json, FILE *file) {
-    sweep s = {.axes = axes, .rows = axes[0].count, .columns = axis_count == 2 ? axes[1].count : 1};
+                       const sli_sweep_output *output) {
+    sli_sweep s = {.axes = axes,
+                   .axis_count = axis_count,
+                   .rows = axes[0].count,
+                   .columns = axis_count == 2 ? axes[1].count : 1};
     s.points = sli_arena_array(&input->arena, s.rows * s.columns, sizeof *s.points);
     if (s.points == NULL) {
         return sli_report_failure(SL_ERR_NOMEM, &input->diag);
     }
-    int code = find_points(input, axis_count, &s);
-    if (code != 0) {
-        return code;
+    if (output->plot_path == NULL) {
+        return answer(input, &s, output->as_json, NULL);
     }
-    if (as_json) {
-        return print_json(file, &s);
+    sli_file plot;
+    sl_err err = sli_file_open(&plot, output->plot_path, "--plot", output->replaces, &input->diag);
+    if (err != SL_OK) {
+        return sli_report_failure(err, &input->diag);
     }
-    print_heading(file, &input->arena, &s, axis_count);
-    if (axis_count == 2) {
-        print_grids(file, &input->arena, &s);
-    } else {
-        fputc('\n', file);
-        print_lines(file, &input->arena, &s);
-    }
-    return fflush(file) == 0 ? 0 : sli_exit_code(SL_ERR_IO);
+    int code = answer(input, &s, output->as_json, &plot);
+    sli_file_fini(&plot);
+    return code;
 }

@@ -29,6 +29,12 @@ sli_number sli_say_bytes(double bytes) {
     return bytes > 0.0 ? in_units(bytes, units + is_small, 5 - is_small) : (sli_number){"-"};
 }
 
+sli_number sli_say_flops(double flops) {
+    static const unit units[] = {
+        {"PFLOP", 1e15}, {"TFLOP", 1e12}, {"GFLOP", 1e9}, {"MFLOP", 1e6}, {"FLOP", 1.0}};
+    return flops > 0.0 ? in_units(flops, units, 5) : (sli_number){"-"};
+}
+
 sli_number sli_say_time(double ns) {
     static const unit units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1.0}};
     return in_units(ns, units, 4);

@@ -66,9 +66,7 @@ static bool make_servable(sli_cluster *cluster, sl_request *request) {
         }
         request->desc.output_tokens = room_tokens;
     }
-    const sli_pool *pool = &cluster->replicas[0].domain.core.pool;
-    return sli_pool_blocks_for(pool, sli_request_final_tokens(&request->desc)) <=
-           pool->config.block_count;
+    return sli_request_final_tokens(&request->desc) <= cluster->servable_tokens;
 }
 
 static void reject(sli_cluster *cluster, sl_request *request) {
@@ -181,10 +179,36 @@ static void mark_all(void *listener) {
     }
 }
 
+/* ---- Life ---- */
+
+static bool fits_alone(const sli_cluster_config *config, int64_t tokens) {
+    const sli_pool_config *pool = &config->engine.pool;
+    bool has_budget = (config->batch->policy.capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
+    int64_t step_tokens = has_budget ? config->engine.max_batched_tokens : tokens;
+    return sli_layout_peak_pages(pool->layout, tokens, step_tokens) <= pool->block_count;
+}
+
+/* The longest request that the pool has room for when no other runs, in steps of the whole budget;
+ * more than max_model_tokens it need not be. */
+static int64_t find_servable(const sli_cluster_config *config) {
+    const sli_pool_config *pool = &config->engine.pool;
+    if (pool->layout == NULL) {
+        return pool->block_count * pool->block_tokens;
+    }
+    int64_t low = 0;
+    int64_t high = config->engine.max_model_tokens + 1;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        *(fits_alone(config, middle) ? &low : &high) = middle;
+    }
+    return low;
+}
+
 sl_err sli_cluster_init(sli_cluster *cluster, sli_world *world, const sli_cluster_config *config) {
     *cluster = (sli_cluster){
         .world = world,
         .config = config,
+        .servable_tokens = find_servable(config),
         .shared = {.order = config->engine.order, .changed = mark_all, .listener = cluster},
         .arrivals = {.world = world, .source = config->source, .ops = &arrival_ops},
     };

@@ -19,6 +19,12 @@ static const sli_core *stuck_core(const sli_cluster *cluster) {
     return &cluster->replicas[0].domain.core;
 }
 
+/* That a context of so many tokens holds. */
+static int64_t blocks_for(const sli_pool *pool, int64_t tokens) {
+    const sli_layout *layout = pool->config.layout;
+    return layout != NULL ? sli_layout_pages(layout, tokens) : sli_pool_blocks_for(pool, tokens);
+}
+
 void sli_report_deadlock(sli_cluster *cluster) {
     const sli_core *core = stuck_core(cluster);
     const sl_request *waiting = first_waiting(cluster, core);
@@ -34,7 +40,7 @@ void sli_report_deadlock(sli_cluster *cluster) {
         return;
     }
     int64_t final_tokens = sli_request_final_tokens(&waiting->desc);
-    sli_said need = sli_say_number((double)sli_pool_blocks_for(&core->pool, final_tokens));
+    sli_said need = sli_say_number((double)blocks_for(&core->pool, final_tokens));
     sli_world_fail(cluster->world, SL_ERR_LIVENESS,
                    "deadlock at %.9f s: %lld requests are left and nothing can happen; replica %u: "
                    "%lld running hold %s of %s blocks, %lld wait, the first (request %u:%llu, "

@@ -2,43 +2,189 @@
 
 #include "base/check.h"
 #include "cost/pnorm.h"
+#include "cost/roofline.h"
 #include "model/parallel.h"
 
-const sli_section sli_pnorm_section = {.struct_size = 0};
+const sli_section sli_cost_bare_section = {.struct_size = 0};
 
-sl_err sli_cost_check(const sli_cost_config *config, sli_mark mark, const char *key,
-                      sli_diag *diag) {
-    return config->kind == SLI_COST_FIXED ? sli_fixed_check(&config->fixed, mark, key, diag)
-                                          : SL_OK;
+/* The formats of the measured operators. */
+static const sli_weight_format *const fitted_weights = &sli_weight_formats[0];
+static const sli_cache_format *const fitted_cache = &sli_cache_formats[0];
+
+static bool is_fitted(const sli_cost_subject *subject) {
+    return sli_architecture_unplain(subject->architecture) == NULL &&
+           subject->weights == fitted_weights && subject->cache == fitted_cache;
 }
 
-sl_err sli_cost_create(sli_arena *arena, const sli_cost_config *config,
-                       const sli_architecture *architecture, const sli_device *device, int64_t tp,
-                       sl_cost_model *model) {
-    if (config->kind == SLI_COST_FIXED) {
-        *model = sli_fixed_model(&config->fixed);
+static sli_cost_kind kind_for(const sli_cost_config *config, const sli_cost_subject *subject) {
+    if (config->kind != SLI_COST_AUTO) {
+        return (sli_cost_kind)config->kind;
+    }
+    return is_fitted(subject) ? SLI_COST_PNORM : SLI_COST_ROOFLINE;
+}
+
+/* ---- What cannot be done ---- */
+
+static sl_err check_fitted(const sli_cost_subject *subject, sli_mark mark, const char *key,
+                           sli_diag *diag) {
+    const sli_layer_part *part = sli_architecture_unplain(subject->architecture);
+    if (is_fitted(subject)) {
         return SL_OK;
     }
-    SL_ASSERT(config->kind == SLI_COST_PNORM);
-    SL_ASSERT(sli_parallel_divides(architecture, tp));
+    if (part != NULL) {
+        sli_diag_error(diag, mark, key,
+                       "pnorm was fitted to full gqa attention and dense feed-forwards, but %s has "
+                       "layers with '%s' (type %s); use roofline",
+                       subject->architecture->id, part->name, part->kind->name);
+    } else {
+        sli_diag_error(diag, mark, key,
+                       "pnorm was fitted to weights and cache in %s, but these are in %s and %s; "
+                       "use roofline",
+                       fitted_weights->name, subject->weights->name, subject->cache->name);
+    }
+    return SL_ERR_CONFIG;
+}
+
+static sl_err check_growths(const sli_cost_subject *subject, sli_mark mark, const char *key,
+                            sli_diag *diag) {
+    sli_growth_list growths;
+    if (sli_opcount_growths(subject->architecture, &growths)) {
+        return SL_OK;
+    }
+    sli_diag_error(diag, mark, key,
+                   "roofline takes a model with at most %d different windows, chunks, ratios and "
+                   "numbers of chosen keys; %s has more",
+                   SL_VISIBLE_MAX, subject->architecture->id);
+    return SL_ERR_CONFIG;
+}
+
+sl_err sli_cost_check(const sli_cost_config *config, const sli_cost_subject *subject, sli_mark mark,
+                      const char *key, sli_diag *diag) {
+    if (config->kind == SLI_COST_FIXED) {
+        return sli_fixed_check(&config->fixed, mark, key, diag);
+    }
+    if (subject->architecture == NULL) {
+        return SL_OK;
+    }
+    return kind_for(config, subject) == SLI_COST_PNORM ? check_fitted(subject, mark, key, diag)
+                                                       : check_growths(subject, mark, key, diag);
+}
+
+/* ---- Making one ---- */
+
+static sl_err create_pnorm(sli_arena *arena, const sli_cost_subject *subject,
+                           sl_cost_model *model) {
+    SL_ASSERT(is_fitted(subject));
     sli_pnorm_model *pnorm = sli_arena_alloc(arena, sizeof *pnorm);
     if (pnorm == NULL) {
         return SL_ERR_NOMEM;
     }
-    SL_TRY(sli_pnorm_init(arena, architecture, device, tp, pnorm));
+    SL_TRY(sli_pnorm_init(arena, subject->architecture, subject->device, subject->tp, pnorm));
     *model = sli_pnorm_interface(pnorm);
     return SL_OK;
 }
 
-size_t sli_cost_assumed(const sli_cost_config *config, const sli_architecture *architecture,
-                        const sli_device *device, int64_t tp,
-                        const char *phrases[SLI_ASSUMED_MAX]) {
-    if (config->kind == SLI_COST_FIXED) {
-        return 0;
+static sl_err create_roofline(sli_arena *arena, const sli_cost_subject *subject,
+                              sl_cost_model *model) {
+    sli_roofline_model *roofline = sli_arena_alloc(arena, sizeof *roofline);
+    if (roofline == NULL) {
+        return SL_ERR_NOMEM;
     }
-    size_t count = sli_device_assumed(device, tp, phrases);
-    if (!sli_pnorm_fits_heads(architecture) && count < SLI_ASSUMED_MAX) {
+    SL_TRY(sli_roofline_init(arena, subject, roofline));
+    *model = sli_roofline_interface(roofline);
+    return SL_OK;
+}
+
+sl_err sli_cost_create(sli_arena *arena, const sli_cost_config *config,
+                       const sli_cost_subject *subject, sl_cost_model *model) {
+    if (config->kind == SLI_COST_FIXED) {
+        *model = sli_fixed_model(&config->fixed);
+        return SL_OK;
+    }
+    SL_ASSERT(sli_parallel_divides(subject->architecture, subject->tp));
+    return kind_for(config, subject) == SLI_COST_PNORM ? create_pnorm(arena, subject, model)
+                                                       : create_roofline(arena, subject, model);
+}
+
+/* ---- What is assumed ---- */
+
+static size_t assume_pnorm(const sli_cost_subject *subject, const char *phrases[SLI_ASSUMED_MAX]) {
+    size_t count = sli_device_assumed(subject->device, subject->tp, phrases);
+    if (!sli_pnorm_fits_heads(subject->architecture) && count < SLI_ASSUMED_MAX) {
         phrases[count++] = "attention heads of another width than the fitted 128";
     }
     return count;
+}
+
+/* Whether an earlier run has a mixer or feed-forward of the kind. */
+static bool is_listed(const sli_layer_run *runs, size_t index, const sli_layer_kind *kind) {
+    for (size_t i = 0; i < index; i++) {
+        if (runs[i].mixer->kind == kind || runs[i].ffn->kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The kinds of all layers, "gqa, moe"; NULL when memory is out. */
+static const char *list_kinds(sli_arena *arena, const sli_architecture *architecture) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    const char *text = "";
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        const sli_layer_kind *kinds[] = {runs[i].mixer->kind, runs[i].ffn->kind};
+        for (int role = 0; role < 2 && text != NULL; role++) {
+            const char *between = text[0] != '\0' ? ", " : "";
+            if (kinds[role] != &sli_none_kind && !is_listed(runs, i, kinds[role])) {
+                text = sli_arena_printf(arena, "%s%s%s", text, between, kinds[role]->name);
+            }
+        }
+    }
+    return text;
+}
+
+/* The roofline has no use for the figures of measured attention. */
+static size_t assume_device(const sli_cost_subject *subject, const char *phrases[SLI_ASSUMED_MAX]) {
+    sli_device used = *subject->device;
+    used.prefill = (sli_prefill_figures){0};
+    used.decode = (sli_decode_figures){0};
+    used.sm_count = (sli_whole_figure){0};
+    return sli_device_assumed(&used, subject->tp, phrases);
+}
+
+static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
+                              const char *phrases[SLI_ASSUMED_MAX], size_t *count) {
+    const char *kinds = list_kinds(arena, subject->architecture);
+    const char *layers = kinds == NULL
+                             ? NULL
+                             : sli_arena_printf(arena,
+                                                "layers of type %s: roofline at the shares of "
+                                                "matrix products",
+                                                kinds);
+    const char *weights = sli_arena_printf(arena, "products with weights in %s at the peak of bf16",
+                                           subject->weights->name);
+    if (layers == NULL || weights == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    size_t assumed = assume_device(subject, phrases);
+    SL_ASSERT(assumed + 2 <= SLI_ASSUMED_MAX);
+    phrases[assumed++] = layers;
+    if (subject->weights != fitted_weights) {
+        phrases[assumed++] = weights;
+    }
+    *count = assumed;
+    return SL_OK;
+}
+
+sl_err sli_cost_assumed(sli_arena *arena, const sli_cost_config *config,
+                        const sli_cost_subject *subject, const char *phrases[SLI_ASSUMED_MAX],
+                        size_t *count) {
+    if (config->kind == SLI_COST_FIXED) {
+        *count = 0;
+        return SL_OK;
+    }
+    if (kind_for(config, subject) == SLI_COST_PNORM) {
+        *count = assume_pnorm(subject, phrases);
+        return SL_OK;
+    }
+    return assume_roofline(arena, subject, phrases, count);
 }

@@ -1,6 +1,7 @@
 #include "cost/pnorm.h"
 
 #include "cost/collectives.h"
+#include "cost/host.h"
 #include "cost/operators.h"
 #include "kernel/time.h"
 #include "model/kinds.h"
@@ -67,18 +68,8 @@ static double time_head(const sli_pnorm_model *model, const sl_batch_shape *shap
     return row->values[0];
 }
 
-/* log2 of 1, 2, 4 or 8, exactly. */
-static double count_doublings(int64_t tp) {
-    double doublings = 0.0;
-    for (; tp > 1; tp /= 2) {
-        doublings += 1.0;
-    }
-    return doublings;
-}
-
 static void pnorm_step(void *self, const sl_batch_shape *shape, sl_step_cost *cost) {
     const sli_pnorm_model *model = self;
-    const sli_engine_figures *engine = &model->device->engine;
     const sli_layer_run *runs = model->architecture->layers.rows;
 
     *cost = (sl_step_cost){0};
@@ -94,8 +85,8 @@ static void pnorm_step(void *self, const sl_batch_shape *shape, sl_step_cost *co
         cause_ns[SL_CAUSE_COLLECTIVE] += count * layer.all_reduce;
     }
     cause_ns[SL_CAUSE_HEAD] = time_head(model, shape);
-    double step_ns = engine->step_ns.value + engine->log2_tp_ns.value * count_doublings(model->tp);
-    double sequences_ns = engine->sequence_ns.value * (double)shape->sequences;
+    double step_ns = sli_host_step_ns(model->device, model->tp);
+    double sequences_ns = sli_host_sequences_ns(model->device, shape->sequences);
     cause_ns[SL_CAUSE_ENGINE] = step_ns + sequences_ns;
 
     double total_ns = layers_ns + cause_ns[SL_CAUSE_HEAD] + cause_ns[SL_CAUSE_COLLECTIVE] +

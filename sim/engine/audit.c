@@ -8,10 +8,11 @@
  * them earlier changes nothing. */
 static void book_member(sli_core *core, sl_request *request) {
     bool is_taken = core->state.lockstep_bulk || request->planned_tokens > 0;
-    int64_t tokens = sli_lockstep_computed(&core->lockstep, request) + is_taken;
-    if (tokens > request->context.tokens) {
-        sli_context_grow(&request->context, &core->pool, tokens);
-    }
+    int64_t computed = sli_lockstep_computed(&core->lockstep, request);
+    sli_context *context = &request->context;
+    sli_context_grow(context, &core->pool, computed);
+    (void)sli_context_slide(context, &core->pool, computed); /* given already */
+    sli_context_grow(context, &core->pool, computed + is_taken);
 }
 
 static const char *audit_lists(const sli_core *core) {

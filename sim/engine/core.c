@@ -5,9 +5,19 @@
 
 #include <stdlib.h>
 
+/* The block of the group whose states are saved to be found again. */
+static int64_t state_block_tokens(const sli_pool_config *pool) {
+    int64_t block_tokens = 0;
+    for (int i = 1; pool->has_index && pool->layout != NULL && i < pool->layout->group_count; i++) {
+        const sli_group *group = &pool->layout->groups[i];
+        block_tokens = group->kind == SLI_GROUP_STATE ? group->block_tokens : block_tokens;
+    }
+    return block_tokens;
+}
+
 sl_err sli_core_init(sli_core *core, sli_world *world, uint32_t index,
                      const sli_engine_config *config, const sl_batch_policy *policy,
-                     void *policy_self, sli_queue *shared) {
+                     void *policy_self, sli_queue *shared, const sl_cost_model *cost) {
     *core = (sli_core){
         .plan = {.ops = &sli_plan_ops},
         .world = world,
@@ -15,10 +25,11 @@ sl_err sli_core_init(sli_core *core, sli_world *world, uint32_t index,
         .config = config,
         .policy = policy,
         .policy_self = policy_self,
+        .state_block_tokens = state_block_tokens(&config->pool),
         .queue = {.order = config->order},
         .shared = shared,
     };
-    SL_TRY(sli_lockstep_init(&core->lockstep, config->pool.block_tokens));
+    SL_TRY(sli_lockstep_init(&core->lockstep, &config->pool, cost));
     sl_err err = sli_pool_init(&core->pool, &config->pool);
     if (err != SL_OK) {
         sli_lockstep_fini(&core->lockstep);

@@ -46,7 +46,7 @@ typedef struct sli_plan_state {
     bool lockstep_bulk;     /* they were taken all at once, else their planned_tokens say which */
     int64_t admitted;
     int64_t preempted;
-    bool only_decodes; /* nothing but decoding requests, one token each */
+    bool only_decodes; /* all running requests decode, one token each */
     int64_t repeat_steps;
     uint32_t repeat_disturbances;
     int64_t wake_ns; /* SLI_NEVER = none */
@@ -59,6 +59,7 @@ typedef struct sli_core {
     const sli_engine_config *config;
     const sl_batch_policy *policy;
     void *policy_self;
+    int64_t state_block_tokens; /* chunks of a prompt end with blocks of states; 0 = anywhere */
     sli_pool pool;
     sli_queue queue;           /* its own */
     sli_queue *shared;         /* of the cluster */
@@ -78,10 +79,11 @@ typedef struct sli_core {
     int64_t stalled_steps; /* since any request got further than ever before */
 } sli_core;
 
-/* `policy_self` is an initialised instance that the caller owns. */
+/* `policy_self` is an initialised instance that the caller owns; `cost` says what to sum up, and
+ * may be NULL. */
 SL_NODISCARD sl_err sli_core_init(sli_core *core, sli_world *world, uint32_t index,
                                   const sli_engine_config *config, const sl_batch_policy *policy,
-                                  void *policy_self, sli_queue *shared);
+                                  void *policy_self, sli_queue *shared, const sl_cost_model *cost);
 
 /* Requests that are still in the core must have been removed. */
 void sli_core_fini(sli_core *core);

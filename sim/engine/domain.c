@@ -1,5 +1,6 @@
 #include "engine/domain.h"
 
+#include "base/minmax.h"
 #include "engine/plan.h"
 #include "kernel/time.h"
 
@@ -8,8 +9,9 @@
  * pool can hold, token by token, takes fewer steps.
  */
 static int64_t stall_limit_steps(const sli_core *core) {
-    const sli_pool_config *pool = &core->config->pool;
-    return 10000 + 4 * pool->block_tokens * pool->block_count;
+    const sli_pool *pool = &core->pool;
+    int64_t blocks = pool->config.block_count / sli_max_i64(1, pool->block_pages);
+    return 10000 + 4 * pool->config.block_tokens * blocks;
 }
 
 static void mark_on_change(void *listener) {
@@ -21,7 +23,8 @@ sl_err sli_domain_init(sli_domain *domain, sli_world *world, uint32_t index,
                        void *policy_self, sli_queue *shared, sl_cost_model cost,
                        sli_listener listener) {
     *domain = (sli_domain){.cost = cost, .listener = listener};
-    SL_TRY(sli_core_init(&domain->core, world, index, config, policy, policy_self, shared));
+    SL_TRY(sli_core_init(&domain->core, world, index, config, policy, policy_self, shared,
+                         &domain->cost));
     domain->core.queue.changed = mark_on_change;
     domain->core.queue.listener = domain;
     return SL_OK;

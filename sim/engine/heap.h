@@ -18,6 +18,7 @@ struct sl_request;
 typedef enum sli_heap_kind {
     SLI_HEAP_FINISH,  /* decoders by the step of their last token */
     SLI_HEAP_LONGEST, /* decoders by length, the longest first */
+    SLI_HEAP_DUE,     /* decoders by the step in which a window passes what others may find */
     SLI_HEAP_KIND_COUNT
 } sli_heap_kind;
 

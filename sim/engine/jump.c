@@ -4,27 +4,42 @@
 #include "engine/step.h"
 #include "kernel/time.h"
 
-/* Steps that can follow the first one before a member finishes or the promise ends. */
+/* Steps from the first one on before a member finishes, is due, or the promise ends. */
 static int64_t steps_allowed(const sli_jump *jump, const sli_core *core) {
-    if (!core->state.only_decodes) {
+    if (!core->state.only_decodes || core->first_loose != NULL) {
         return 1;
     }
     int64_t steps = sli_min_i64(jump->limit, core->promise.steps_left < SLI_JUMP_STEPS_MAX
                                                  ? core->promise.steps_left + 1
                                                  : SLI_JUMP_STEPS_MAX);
+    steps = sli_min_i64(steps, sli_lockstep_steps_to_due(&core->lockstep));
     return sli_min_i64(steps, sli_lockstep_steps_to_finish(&core->lockstep));
 }
 
-/* The first step's blocks are taken already; the others must find theirs free. */
+/* The first step's blocks are taken already; the others must find theirs free, among them what
+ * windows leave behind at the end of the step before. */
 static int64_t steps_with_blocks(const sli_core *core, int64_t steps) {
+    const sli_lockstep *lockstep = &core->lockstep;
     int64_t free_blocks = core->pool.free_blocks;
     for (int64_t i = 1; i < steps; i++) {
-        free_blocks -= sli_lockstep_need(&core->lockstep, i);
+        if (!sli_lockstep_is_quiet(lockstep, i)) {
+            return i;
+        }
+        free_blocks += sli_lockstep_passed(lockstep, i - 1) - sli_lockstep_need(lockstep, i);
         if (free_blocks < 0) {
             return i;
         }
     }
     return steps;
+}
+
+/* One token more for each row. */
+static void grow_shape(sl_batch_shape *shape, const sli_lockstep *lockstep, int64_t ahead) {
+    shape->decode_kv_tokens += shape->decodes;
+    shape->decode_kv_max++;
+    for (int g = 0; g < lockstep->rows_count; g++) {
+        shape->decode_visible[g] += sli_lockstep_visible_growth(lockstep, g, ahead);
+    }
 }
 
 /* The step i, behind the first, with nothing in it but the lockstep. */
@@ -47,8 +62,7 @@ void sli_jump_begin(sli_jump *jump, sli_core *core, const sl_cost_model *model, 
     jump->start_ns = now_ns;
     jump->end_ns[0] = sli_time_add(now_ns, cost.total_ns);
     for (int64_t i = 1; i < jump->count; i++) {
-        shape.whole.decode_kv_tokens += shape.whole.decodes;
-        shape.whole.decode_kv_max++;
+        grow_shape(&shape.whole, &core->lockstep, i - 1);
         time_step(model, &shape.whole, jump, i);
     }
 }
@@ -99,8 +113,10 @@ void sli_jump_commit(sli_jump *jump, sli_core *core, int64_t until_ns) {
     while (jump->committed < jump->count - 1 && jump->end_ns[jump->committed] <= until_ns) {
         take_blocks(jump, core);
         report(jump, core);
+        int64_t passed_blocks = sli_lockstep_passed(&core->lockstep, 0);
         sli_lockstep_advance(&core->lockstep, core->world, jump->end_ns[jump->committed],
                              own_of_step(jump, jump->committed));
+        sli_pool_give_blank(&core->pool, passed_blocks);
         core->stalled_steps = 0;
         jump->committed++;
     }

@@ -6,21 +6,149 @@
 
 #include <stdlib.h>
 
-sl_err sli_lockstep_init(sli_lockstep *lockstep, int64_t block_tokens) {
+/* ---- Windows and rows ---- */
+
+/* Blocks needed are ceil(c / B); those passed follow the rule of the group (kv/layout.h). */
+static sl_err window_init(sli_lockstep_window *window, int number, const sli_group *group) {
+    int64_t block_tokens = group->block_tokens;
+    bool is_chunked = group->kind == SLI_GROUP_CHUNKED;
+    int64_t kept_tokens = group->kind == SLI_GROUP_SLIDING ? group->span_tokens - 1 : 1;
+    *window = (sli_lockstep_window){
+        .group = group,
+        .number = number,
+        .passed_blocks = is_chunked ? group->span_tokens / block_tokens : 1,
+    };
+    SL_TRY(sli_stairs_init(&window->taken, block_tokens, block_tokens - 1, INT64_MAX));
+    return sli_stairs_init(&window->passed, is_chunked ? group->span_tokens : block_tokens,
+                           is_chunked ? 0 : -kept_tokens, INT64_MAX);
+}
+
+static sl_err init_windows(sli_lockstep *lockstep, const sli_layout *layout) {
+    for (int i = 1; layout != NULL && i < layout->group_count; i++) {
+        if (layout->groups[i].kind != SLI_GROUP_FIXED) {
+            sli_lockstep_window *window = &lockstep->windows[lockstep->window_count++];
+            SL_TRY(window_init(window, i - 1, &layout->groups[i]));
+        }
+    }
+    return SL_OK;
+}
+
+/* Of min(floor(T / step), cap) the stairs are all, of ((T - 1) mod C) + 1 = T - C floor((T - 1) /
+ * C) the second term; T = c + 1. */
+static sl_err rows_init(sli_lockstep_rows *rows, const sli_growth *growth) {
+    *rows = (sli_lockstep_rows){.growth = *growth};
+    bool is_sawtooth = growth->kind == SLI_GROWTH_SAWTOOTH;
+    bool is_constant = growth->kind == SLI_GROWTH_CONSTANT;
+    return sli_stairs_init(&rows->stairs, growth->step_tokens, is_sawtooth ? 0 : 1,
+                           is_constant   ? 0
+                           : is_sawtooth ? INT64_MAX
+                                         : growth->cap_rows);
+}
+
+static sl_err init_rows(sli_lockstep *lockstep, const sl_cost_model *cost) {
+    for (int g = 0; cost != NULL && g < cost->growth_count; g++) {
+        lockstep->rows_count++;
+        SL_TRY(rows_init(&lockstep->rows[g], &cost->growths[g]));
+    }
+    return SL_OK;
+}
+
+/* The stairs of a member: it comes (`members` 1) or goes (-1) with so many computed tokens. */
+static void count_member(sli_lockstep *lockstep, const sl_request *request, int64_t computed,
+                         int64_t members) {
+    void (*change)(sli_stairs *, int64_t, int64_t) = members > 0 ? sli_stairs_add
+                                                                 : sli_stairs_remove;
+    for (int i = 0; i < lockstep->window_count; i++) {
+        sli_lockstep_window *window = &lockstep->windows[i];
+        if (request->asks_for_blocks || window->group->kind == SLI_GROUP_STATE) {
+            change(&window->taken, lockstep->step, computed);
+        }
+        change(&window->passed, lockstep->step, computed);
+    }
+    for (int g = 0; g < lockstep->rows_count; g++) {
+        sli_lockstep_rows *rows = &lockstep->rows[g];
+        change(&rows->stairs, lockstep->step, computed);
+        rows->sum += members * sli_stairs_at(&rows->stairs, computed);
+    }
+}
+
+/* The step that ends now is the last that counts for the sums; the next one begins. */
+static void advance_stairs(sli_lockstep *lockstep) {
+    int64_t next_step = lockstep->step + 1;
+    for (int i = 0; i < lockstep->window_count; i++) {
+        sli_stairs_advance(&lockstep->windows[i].taken, next_step);
+        sli_stairs_advance(&lockstep->windows[i].passed, next_step);
+    }
+    for (int g = 0; g < lockstep->rows_count; g++) {
+        sli_lockstep_rows *rows = &lockstep->rows[g];
+        rows->sum += sli_stairs_rises(&rows->stairs, lockstep->step);
+        sli_stairs_advance(&rows->stairs, next_step);
+    }
+}
+
+int64_t sli_lockstep_visible(const sli_lockstep *lockstep, int g) {
+    const sli_lockstep_rows *rows = &lockstep->rows[g];
+    switch (rows->growth.kind) {
+    case SLI_GROWTH_CONSTANT:
+        return lockstep->count * rows->growth.cap_rows;
+    case SLI_GROWTH_STEPS:
+        return rows->sum;
+    case SLI_GROWTH_SAWTOOTH:
+        return lockstep->computed_sum + lockstep->count - rows->growth.step_tokens * rows->sum;
+    }
+    return 0; /* no other kind */
+}
+
+int64_t sli_lockstep_visible_growth(const sli_lockstep *lockstep, int g, int64_t ahead) {
+    const sli_lockstep_rows *rows = &lockstep->rows[g];
+    int64_t rises = sli_stairs_rises(&rows->stairs, lockstep->step + ahead);
+    switch (rows->growth.kind) {
+    case SLI_GROWTH_CONSTANT:
+        return 0;
+    case SLI_GROWTH_STEPS:
+        return rises;
+    case SLI_GROWTH_SAWTOOTH:
+        return lockstep->count - rows->growth.step_tokens * rises;
+    }
+    return 0; /* no other kind */
+}
+
+/* ---- Life ---- */
+
+sl_err sli_lockstep_init(sli_lockstep *lockstep, const sli_pool_config *pool,
+                         const sl_cost_model *cost) {
     *lockstep = (sli_lockstep){
-        .block_tokens = block_tokens,
+        .block_tokens = pool->block_tokens,
+        .block_pages = pool->layout != NULL ? pool->layout->groups[0].block_pages : 1,
         .finish = {.kind = SLI_HEAP_FINISH},
         .longest = {.kind = SLI_HEAP_LONGEST},
+        .due = {.kind = SLI_HEAP_DUE},
     };
-    lockstep->block_phases = calloc((size_t)block_tokens, sizeof lockstep->block_phases[0]);
-    return lockstep->block_phases != NULL ? SL_OK : SL_ERR_NOMEM;
+    size_t phase_count = (size_t)pool->block_tokens;
+    lockstep->block_phases = calloc(phase_count, sizeof lockstep->block_phases[0]);
+    sl_err err = lockstep->block_phases != NULL ? SL_OK : SL_ERR_NOMEM;
+    err = err == SL_OK ? init_windows(lockstep, pool->layout) : err;
+    err = err == SL_OK ? init_rows(lockstep, cost) : err;
+    lockstep->has_stairs = lockstep->window_count + lockstep->rows_count > 0;
+    if (err != SL_OK) {
+        sli_lockstep_fini(lockstep);
+    }
+    return err;
 }
 
 void sli_lockstep_fini(sli_lockstep *lockstep) {
     free(lockstep->block_phases);
     free(lockstep->cohorts);
+    for (int i = 0; i < lockstep->window_count; i++) {
+        sli_stairs_fini(&lockstep->windows[i].taken);
+        sli_stairs_fini(&lockstep->windows[i].passed);
+    }
+    for (int g = 0; g < lockstep->rows_count; g++) {
+        sli_stairs_fini(&lockstep->rows[g].stairs);
+    }
     sli_heap_fini(&lockstep->finish);
     sli_heap_fini(&lockstep->longest);
+    sli_heap_fini(&lockstep->due);
 }
 
 /* ---- Cohorts ---- */
@@ -83,6 +211,20 @@ static int64_t finish_step(const sli_lockstep *lockstep, const sl_request *reque
     return lockstep->step + request->desc.output_tokens - request->record.generated_tokens;
 }
 
+/* The step in which a window passes the uppermost block that others may find: the next one in which
+ * it passes anything. INT64_MAX if no window holds such blocks. */
+static int64_t due_step(const sli_lockstep *lockstep, const sl_request *request) {
+    int64_t steps = INT64_MAX;
+    for (int i = 0; i < lockstep->window_count; i++) {
+        const sli_lockstep_window *window = &lockstep->windows[i];
+        if (request->context.windows[window->number].deepest != NULL) {
+            steps = sli_min_i64(steps,
+                                sli_stairs_to_next(&window->passed, request->computed_tokens));
+        }
+    }
+    return steps == INT64_MAX ? INT64_MAX : lockstep->step + steps - 1;
+}
+
 sl_err sli_lockstep_join(sli_lockstep *lockstep, sl_request *request) {
     SL_ASSERT(!request->is_in_lockstep);
     SL_ASSERT(request->known_tokens - request->computed_tokens == 1);
@@ -92,9 +234,17 @@ sl_err sli_lockstep_join(sli_lockstep *lockstep, sl_request *request) {
     SL_TRY(sli_heap_add(&lockstep->finish, finish_step(lockstep, request), request));
     SL_TRY(sli_heap_add(&lockstep->longest, lockstep->step - request->computed_tokens, request));
     SL_TRY(join_cohort(lockstep, request->previous_token_ns));
+    int64_t due = due_step(lockstep, request);
+    request->is_due = due != INT64_MAX;
+    if (request->is_due) {
+        SL_TRY(sli_heap_add(&lockstep->due, due, request));
+    }
     request->asks_for_blocks = grows(lockstep, request);
     if (request->asks_for_blocks) {
         ++*phase_of(lockstep, lockstep->step, request->computed_tokens);
+    }
+    if (lockstep->has_stairs) {
+        count_member(lockstep, request, request->computed_tokens, 1);
     }
     lockstep->count++;
     lockstep->computed_sum += request->computed_tokens;
@@ -120,7 +270,13 @@ void sli_lockstep_leave(sli_lockstep *lockstep, sl_request *request, sli_pool *p
     if (request->asks_for_blocks) {
         --*phase_of(lockstep, request->joined_step, request->computed_tokens);
     }
+    if (request->is_due) {
+        sli_heap_remove(&lockstep->due, request);
+    }
     bring_up_to_date(request, steps, token_ns);
+    if (lockstep->has_stairs) {
+        count_member(lockstep, request, request->computed_tokens, -1);
+    }
     sli_own_add(&request->own, &lockstep->own);
     sli_own_subtract(&request->own, &request->joined_own);
     lockstep->count--;
@@ -129,16 +285,64 @@ void sli_lockstep_leave(sli_lockstep *lockstep, sl_request *request, sli_pool *p
     sli_heap_remove(&lockstep->longest, request);
     request->is_in_lockstep = false;
     sli_context_grow(&request->context, pool, request->computed_tokens);
+    (void)sli_context_slide(&request->context, pool, request->computed_tokens); /* given already */
     sli_context_publish(&request->context, pool, &request->content, request->computed_tokens);
 }
 
-bool sli_lockstep_needs_block(const sli_lockstep *lockstep, const sl_request *request) {
-    return request->asks_for_blocks &&
-           sli_lockstep_computed(lockstep, request) % lockstep->block_tokens == 0;
+int64_t sli_lockstep_member_need(const sli_lockstep *lockstep, const sl_request *request) {
+    int64_t computed = sli_lockstep_computed(lockstep, request);
+    bool is_at_end = computed % lockstep->block_tokens == 0;
+    int64_t blocks = request->asks_for_blocks && is_at_end ? lockstep->block_pages : 0;
+    for (int i = 0; i < lockstep->window_count; i++) {
+        const sli_group *group = lockstep->windows[i].group;
+        bool asks = request->asks_for_blocks || group->kind == SLI_GROUP_STATE;
+        blocks += asks && computed % group->block_tokens == 0 ? group->block_pages : 0;
+    }
+    return blocks;
 }
 
-int64_t sli_lockstep_need(const sli_lockstep *lockstep, int64_t ahead) {
-    return lockstep->block_phases[(lockstep->step + ahead) % lockstep->block_tokens];
+int64_t sli_lockstep_need_of_windows(const sli_lockstep *lockstep, int64_t ahead) {
+    int64_t blocks = 0;
+    for (int i = 0; i < lockstep->window_count; i++) {
+        const sli_lockstep_window *window = &lockstep->windows[i];
+        blocks += sli_stairs_rises(&window->taken, lockstep->step + ahead) *
+                  window->group->block_pages;
+    }
+    return blocks;
+}
+
+int64_t sli_lockstep_passed_by_windows(const sli_lockstep *lockstep, int64_t ahead) {
+    int64_t blocks = 0;
+    for (int i = 0; i < lockstep->window_count; i++) {
+        const sli_lockstep_window *window = &lockstep->windows[i];
+        blocks += sli_stairs_rises(&window->passed, lockstep->step + ahead) *
+                  window->passed_blocks * window->group->block_pages;
+    }
+    return blocks;
+}
+
+bool sli_lockstep_stairs_are_quiet(const sli_lockstep *lockstep, int64_t ahead) {
+    int64_t step = lockstep->step + ahead;
+    for (int i = 0; i < lockstep->window_count; i++) {
+        if (!sli_stairs_is_quiet(&lockstep->windows[i].passed, step)) {
+            return false;
+        }
+    }
+    for (int g = 0; g < lockstep->rows_count; g++) {
+        if (!sli_stairs_is_quiet(&lockstep->rows[g].stairs, step)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+sl_request *sli_lockstep_due(const sli_lockstep *lockstep) {
+    bool is_due = lockstep->due.count > 0 && lockstep->due.items[0].key <= lockstep->step;
+    return is_due ? lockstep->due.items[0].request : NULL;
+}
+
+int64_t sli_lockstep_steps_to_due(const sli_lockstep *lockstep) {
+    return lockstep->due.count > 0 ? lockstep->due.items[0].key - lockstep->step : INT64_MAX;
 }
 
 int64_t sli_lockstep_longest(const sli_lockstep *lockstep) {
@@ -165,6 +369,9 @@ void sli_lockstep_advance(sli_lockstep *lockstep, const sli_world *world, int64_
     lockstep->cohorts[0] = (sli_cohort){.token_ns = now_ns, .count = lockstep->count};
     lockstep->cohort_count = 1;
     sli_own_add(&lockstep->own, own);
+    if (lockstep->has_stairs) {
+        advance_stairs(lockstep);
+    }
     lockstep->step++;
     lockstep->computed_sum += lockstep->count;
 }

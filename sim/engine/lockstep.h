@@ -11,11 +11,19 @@
  *   blocks needed in a step       members whose computed tokens are a multiple of the block then:
  *                                 one count for each residue of (joined step - computed tokens)
  *   next finish, longest member   heaps whose keys do not change from step to step
+ *   windows, visible rows         stairs (engine/stairs.h)
+ *
+ * What a member's window passes goes back to the pool as blank blocks, uncounted contents that
+ * nobody else can find. A block that others may find has its place in the order of the pool, so in
+ * the step in which a window passes one the request is not a member: it is due to leave before.
  */
 #ifndef SLUICE_ENGINE_LOCKSTEP_H
 #define SLUICE_ENGINE_LOCKSTEP_H
 
 #include "engine/request.h"
+#include "engine/stairs.h"
+#include "model/growth.h"
+#include "sluice/cost.h"
 
 /* Members whose last token came at the same time. */
 typedef struct sli_cohort {
@@ -23,22 +31,47 @@ typedef struct sli_cohort {
     int64_t count;
 } sli_cohort;
 
+/* Blocks of a group that come and go at a step, over all members. */
+typedef struct sli_lockstep_window {
+    const sli_group *group;
+    int number;            /* in sli_context.windows */
+    sli_stairs taken;      /* whose next token needs a block */
+    sli_stairs passed;     /* whose window passes some blocks */
+    int64_t passed_blocks; /* so many a rise */
+} sli_lockstep_window;
+
+/* Rows that members see of a growth, summed: g(k + 1) of a member that has computed k tokens. */
+typedef struct sli_lockstep_rows {
+    sli_growth growth;
+    sli_stairs stairs; /* of what is not linear in it */
+    int64_t sum;       /* of the stairs, over members */
+} sli_lockstep_rows;
+
 typedef struct sli_lockstep {
     int64_t step;         /* steps done, ever */
     int64_t count;        /* members */
     int64_t computed_sum; /* tokens, over members */
     int64_t block_tokens;
-    int64_t *block_phases; /* members that need a block at step s: [s mod block_tokens] */
-    sli_own own; /* of a member, summed over all steps; who joins remembers where it stood */
+    int64_t block_pages;   /* that a block of the first group takes */
+    int64_t *block_phases; /* members that need one at step s: [s mod block_tokens] */
+    sli_lockstep_window windows[SLI_GROUP_MAX - 1]; /* of the other groups that change */
+    int window_count;
+    sli_lockstep_rows rows[SL_VISIBLE_MAX]; /* of the growths of the cost model */
+    int rows_count;
+    bool has_stairs; /* windows or rows: plain models must not pay for them */
+    sli_own own;     /* of a member, summed over all steps; who joins remembers where it stood */
     sli_heap finish;
     sli_heap longest;
+    sli_heap due;
     sli_cohort
         *cohorts; /* the first holds all that moved in the last step; the others joined since */
     size_t cohort_count;
     size_t cohort_capacity;
 } sli_lockstep;
 
-SL_NODISCARD sl_err sli_lockstep_init(sli_lockstep *lockstep, int64_t block_tokens);
+/* `cost` may be NULL: no growths. The layout and the growths outlive it. */
+SL_NODISCARD sl_err sli_lockstep_init(sli_lockstep *lockstep, const sli_pool_config *pool,
+                                      const sl_cost_model *cost);
 void sli_lockstep_fini(sli_lockstep *lockstep);
 
 /* Whether a request may join. One that still fills blocks reserved at its admission must not if
@@ -55,11 +88,44 @@ void sli_lockstep_leave(sli_lockstep *lockstep, sl_request *request, sli_pool *p
 /* Computed tokens of a member. */
 int64_t sli_lockstep_computed(const sli_lockstep *lockstep, const sl_request *request);
 
-/* Whether a member's next token needs a block. */
-bool sli_lockstep_needs_block(const sli_lockstep *lockstep, const sl_request *request);
+/* Blocks of the pool that a member's next token needs. O(windows). */
+int64_t sli_lockstep_member_need(const sli_lockstep *lockstep, const sl_request *request);
 
-/* Blocks that all members together need `ahead` steps from now. O(1). */
-int64_t sli_lockstep_need(const sli_lockstep *lockstep, int64_t ahead);
+/* Blocks of the pool that all members together need `ahead` steps from now, and blank ones that
+ * their windows leave behind when that step ends. Ahead only as long as sli_lockstep_is_quiet.
+ * O(windows). */
+int64_t sli_lockstep_need_of_windows(const sli_lockstep *lockstep, int64_t ahead);
+
+static inline int64_t sli_lockstep_need(const sli_lockstep *lockstep, int64_t ahead) {
+    int64_t blocks = lockstep->block_phases[(lockstep->step + ahead) % lockstep->block_tokens] *
+                     lockstep->block_pages;
+    return lockstep->has_stairs ? blocks + sli_lockstep_need_of_windows(lockstep, ahead) : blocks;
+}
+
+int64_t sli_lockstep_passed_by_windows(const sli_lockstep *lockstep, int64_t ahead);
+
+static inline int64_t sli_lockstep_passed(const sli_lockstep *lockstep, int64_t ahead) {
+    return lockstep->has_stairs ? sli_lockstep_passed_by_windows(lockstep, ahead) : 0;
+}
+
+/* Whether needs change only from step to step `ahead` steps from now: no member comes to the length
+ * of a window then. O(windows + rows). */
+bool sli_lockstep_stairs_are_quiet(const sli_lockstep *lockstep, int64_t ahead);
+
+static inline bool sli_lockstep_is_quiet(const sli_lockstep *lockstep, int64_t ahead) {
+    return !lockstep->has_stairs || sli_lockstep_stairs_are_quiet(lockstep, ahead);
+}
+
+/* The sum of row g over members, and what it grows by between `ahead` steps from now and the next.
+ * O(1). */
+int64_t sli_lockstep_visible(const sli_lockstep *lockstep, int g);
+int64_t sli_lockstep_visible_growth(const sli_lockstep *lockstep, int g, int64_t ahead);
+
+/* A member that must not be one in the coming step, or NULL. O(1). */
+sl_request *sli_lockstep_due(const sli_lockstep *lockstep);
+
+/* Steps, including the coming one, before a member is due; INT64_MAX if none will be. O(1). */
+int64_t sli_lockstep_steps_to_due(const sli_lockstep *lockstep);
 
 /* Computed tokens of the longest member; there is one. */
 int64_t sli_lockstep_longest(const sli_lockstep *lockstep);

@@ -44,7 +44,7 @@ static int64_t planned_tokens(const sli_core *core, const sl_request *request) {
 
 static int64_t need_blocks(const sli_core *core, const sl_request *request, int64_t tokens) {
     if (request->is_in_lockstep) {
-        return tokens > 0 && sli_lockstep_needs_block(&core->lockstep, request);
+        return tokens > 0 ? sli_lockstep_member_need(&core->lockstep, request) : 0;
     }
     return sli_context_need(&request->context, &core->pool, request->computed_tokens + tokens);
 }
@@ -92,6 +92,29 @@ static sl_answer short_of(int64_t missing_blocks) {
     return (sl_answer){.code = SL_ANSWER_SHORT, .missing_blocks = missing_blocks};
 }
 
+/* ---- Where states are saved ---- */
+
+/*
+ * Cuts a chunk of a prompt to end with a block, so that the state behind it can be found again, and
+ * so that the last full block of what is known ends a chunk (vLLM, _mamba_block_aligned_split). A
+ * chunk within one block is left alone: vLLM would wait for a larger budget.
+ */
+static int64_t cut_to_state(const sli_core *core, const sl_request *request,
+                            int64_t computed_tokens, int64_t tokens) {
+    int64_t block_tokens = core->state_block_tokens;
+    if (block_tokens == 0 || request->known_tokens - computed_tokens <= 1) {
+        return tokens;
+    }
+    int64_t last_tokens = request->known_tokens - request->known_tokens % block_tokens;
+    int64_t end_tokens = computed_tokens + tokens;
+    if (end_tokens < last_tokens) {
+        int64_t cut_tokens = end_tokens - end_tokens % block_tokens - computed_tokens;
+        return cut_tokens > 0 ? cut_tokens : tokens;
+    }
+    bool passes_last = computed_tokens < last_tokens && last_tokens < end_tokens;
+    return passes_last ? last_tokens - computed_tokens : tokens;
+}
+
 /* ---- Taking for many at once ---- */
 
 /* What each running request is offered. */
@@ -100,20 +123,21 @@ typedef struct offer {
     bool only_decoding; /* pass over the others */
 } offer;
 
-static int64_t want_tokens(const sl_request *request, offer each) {
+static int64_t want_tokens(const sli_core *core, const sl_request *request, offer each) {
     if (request->is_in_lockstep) {
         return 1;
     }
     if (each.only_decoding && !sli_request_is_decoding(request)) {
         return 0;
     }
-    return sli_min_i64(sli_request_pending(request), each.cap_tokens);
+    return cut_to_state(core, request, request->computed_tokens,
+                        sli_min_i64(sli_request_pending(request), each.cap_tokens));
 }
 
 /* The last in order that wants anything: the only one that may be cut. */
 static sl_request *last_wanting(const sli_core *core, offer each) {
     sl_request *request = core->last_running;
-    while (request != NULL && want_tokens(request, each) == 0) {
+    while (request != NULL && want_tokens(core, request, each) == 0) {
         request = request->previous;
     }
     return request;
@@ -123,7 +147,7 @@ static int64_t sum_of_wants(const sli_core *core, offer each) {
     int64_t tokens = core->lockstep.count;
     for (const sl_request *request = core->first_loose; request != NULL;
          request = request->next_loose) {
-        tokens += want_tokens(request, each);
+        tokens += want_tokens(core, request, each);
     }
     return tokens;
 }
@@ -131,8 +155,15 @@ static int64_t sum_of_wants(const sli_core *core, offer each) {
 /* What the last one gets; -1 when somebody before it would have to be cut too. */
 static int64_t tokens_of_last(const sli_core *core, offer each, const sl_request *last) {
     int64_t over_tokens = sum_of_wants(core, each) - core->state.budget_left;
-    int64_t tokens = want_tokens(last, each);
-    return over_tokens <= 0 ? tokens : (over_tokens <= tokens ? tokens - over_tokens : -1);
+    int64_t tokens = want_tokens(core, last, each);
+    if (over_tokens <= 0) {
+        return tokens;
+    }
+    if (over_tokens > tokens) {
+        return -1;
+    }
+    tokens -= over_tokens;
+    return last->is_in_lockstep ? tokens : cut_to_state(core, last, last->computed_tokens, tokens);
 }
 
 static int64_t sum_of_needs(const sli_core *core, offer each, const sl_request *last,
@@ -140,9 +171,9 @@ static int64_t sum_of_needs(const sli_core *core, offer each, const sl_request *
     int64_t blocks = sli_lockstep_need(&core->lockstep, 0);
     for (const sl_request *request = core->first_loose; request != NULL;
          request = request->next_loose) {
-        blocks += need_blocks(core, request, want_tokens(request, each));
+        blocks += need_blocks(core, request, want_tokens(core, request, each));
     }
-    return blocks - need_blocks(core, last, want_tokens(last, each)) +
+    return blocks - need_blocks(core, last, want_tokens(core, last, each)) +
            need_blocks(core, last, last_tokens);
 }
 
@@ -178,7 +209,7 @@ static sl_answer take_offered(sli_core *core, offer each) {
         reserve_lockstep(core);
     }
     for (sl_request *request = core->first_loose; request != NULL; request = request->next_loose) {
-        int64_t tokens = request == last ? last_tokens : want_tokens(request, each);
+        int64_t tokens = request == last ? last_tokens : want_tokens(core, request, each);
         if (tokens > 0) {
             reserve_loose(core, request, tokens);
         }
@@ -216,6 +247,9 @@ static sl_answer take(sl_plan *plan, sl_request *request, int64_t tokens) {
     tokens = sli_min_i64(sli_min_i64(tokens, pending_tokens(request)), core->state.budget_left);
     if (tokens == 0) {
         return (sl_answer){.code = SL_ANSWER_BUDGET};
+    }
+    if (!request->is_in_lockstep) {
+        tokens = cut_to_state(core, request, request->computed_tokens, tokens);
     }
     int64_t missing_blocks = need_blocks(core, request, tokens) - core->pool.free_blocks;
     if (missing_blocks > 0) {
@@ -299,6 +333,9 @@ static sl_answer admit(sl_plan *plan, sl_request *request, const sl_admission *a
     int64_t tokens = admissible_tokens(core, admission, request->known_tokens - hit_tokens);
     if (tokens == 0) {
         return (sl_answer){.code = SL_ANSWER_BUDGET};
+    }
+    if (!admission->all_or_nothing) {
+        tokens = cut_to_state(core, request, hit_tokens, tokens);
     }
     const sli_acquisition acquisition = acquisition_of(core, request, admission, hit, tokens);
     int64_t missing_blocks = sli_context_acquire(&request->context, &core->pool, &request->content,
@@ -411,7 +448,16 @@ const sl_plan_ops sli_plan_ops = {
 
 /* ---- Making a plan ---- */
 
+/* What windows pass in the coming step goes back in running order, so these step alone. */
+static void release_due(sli_core *core) {
+    sl_request *request;
+    while ((request = sli_lockstep_due(&core->lockstep)) != NULL) {
+        sli_core_leave_lockstep(core, request);
+    }
+}
+
 static void begin(sli_core *core) {
+    release_due(core);
     bool has_budget = (core->policy->policy.capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
     core->state = (sli_plan_state){
         .budget_left = has_budget ? core->config->max_batched_tokens : INT64_MAX,
@@ -443,7 +489,9 @@ static void settle_lockstep(sli_core *core) {
 }
 
 static bool takes_only_decodes(const sli_core *core) {
-    return core->first_loose == NULL && core->state.lockstep_taken > 0;
+    const sli_plan_state *state = &core->state;
+    return state->planned_requests > 0 && state->planned_requests == core->running &&
+           state->planned_tokens == core->running && state->decoding == core->running;
 }
 
 static uint64_t arrivals_seen(const sli_core *core) {

@@ -68,7 +68,7 @@ void sli_request_report(const sl_request *request, const sli_world *world, sl_tr
                                     .replica = replica,
                                     .request = request->id,
                                     .tokens = tokens,
-                                    .blocks = request->context.block_count,
+                                    .blocks = request->context.held_blocks,
                                 });
 }
 

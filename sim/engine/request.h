@@ -37,6 +37,7 @@ struct sl_request {
     bool is_cancelled; /* to be aborted when the step in flight ends */
     bool is_in_lockstep;
     bool asks_for_blocks; /* in lockstep, as it grows: settled when it joins */
+    bool is_due;          /* in lockstep: its windows hold blocks that others may find */
     int64_t joined_step;  /* of the lockstep, when it joined */
     size_t heap_places[SLI_HEAP_KIND_COUNT];
     sl_phase phase;

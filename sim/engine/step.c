@@ -28,14 +28,29 @@ static void add_lockstep(sl_batch_shape *shape, const sli_lockstep *lockstep) {
     shape->decodes += lockstep->count;
     shape->decode_kv_tokens += lockstep->computed_sum + lockstep->count;
     shape->decode_kv_max = sli_max_i64(shape->decode_kv_max, sli_lockstep_longest(lockstep) + 1);
+    for (int g = 0; g < lockstep->rows_count; g++) {
+        shape->decode_visible[g] += sli_lockstep_visible(lockstep, g);
+    }
 }
 
 static bool is_decode_row(const sl_request *request) {
     return request->planned_tokens == 1 && request->computed_tokens > 0;
 }
 
-static void add_loose(sl_batch_shape *shape, const sl_request *request) {
+/* What the cost model asks for besides. */
+static void add_visible(sl_batch_shape *shape, const sli_lockstep *lockstep,
+                        const sl_request *request) {
+    int64_t *sums = is_decode_row(request) ? shape->decode_visible : shape->prefill_visible;
+    for (int g = 0; g < lockstep->rows_count; g++) {
+        sums[g] += sli_growth_pairs(&lockstep->rows[g].growth, request->computed_tokens,
+                                    request->planned_tokens);
+    }
+}
+
+static void add_loose(sl_batch_shape *shape, const sli_lockstep *lockstep,
+                      const sl_request *request) {
     int64_t chunk_tokens = request->planned_tokens;
+    add_visible(shape, lockstep, request);
     shape->tokens += chunk_tokens;
     shape->sequences++;
     shape->emitting += request->computed_tokens + chunk_tokens == request->known_tokens;
@@ -57,19 +72,20 @@ void sli_core_shape(const sli_core *core, sli_step_shape *shape) {
         if (request->planned_tokens == 0) {
             continue;
         }
-        add_loose(&shape->whole, request);
+        add_loose(&shape->whole, &core->lockstep, request);
         if (is_decode_row(request)) {
-            add_loose(&shape->decodes, request);
+            add_loose(&shape->decodes, &core->lockstep, request);
         }
     }
 }
 
 /* ---- What a step costs, and whom ---- */
 
-static void own_of_chunk(const sl_cost_model *model, int64_t step_ns, sl_request *request) {
+static void own_of_chunk(const sl_cost_model *model, const sli_lockstep *lockstep, int64_t step_ns,
+                         sl_request *request) {
     sl_batch_shape alone = {0};
     sl_step_cost cost;
-    add_loose(&alone, request);
+    add_loose(&alone, lockstep, request);
     model->ops->step(model->self, &alone, &cost);
     sli_own_split(&cost, step_ns, &request->step_own);
 }
@@ -89,7 +105,7 @@ void sli_core_cost(sli_core *core, const sl_cost_model *model, const sli_step_sh
         if (is_decode_row(request)) {
             request->step_own = *decode_own;
         } else {
-            own_of_chunk(model, cost->total_ns, request);
+            own_of_chunk(model, &core->lockstep, cost->total_ns, request);
         }
     }
 }
@@ -172,11 +188,13 @@ static void ripen(sli_core *core, sl_request *request, size_t *count) {
 }
 
 /* Returns whether any got further. */
-static bool compute_loose(sli_core *core, size_t *ripe_count) {
+static bool compute_loose(sli_core *core, size_t *ripe_count, int64_t *passed_blocks) {
     bool is_further = false;
     for (sl_request *request = core->first_loose; request != NULL; request = request->next_loose) {
         if (request->planned_tokens > 0) {
             is_further = compute_planned(request) || is_further;
+            *passed_blocks += sli_context_slide(&request->context, &core->pool,
+                                                request->computed_tokens);
             update_phase(request, core->world->loop.now_ns);
         }
         if (request->computed_tokens == request->known_tokens || request->is_cancelled) {
@@ -222,11 +240,15 @@ static void pick(sli_core *core, sl_request *request, const sli_listener *listen
 
 void sli_core_advance(sli_core *core, const sli_own *decode_own, const sli_listener *listener) {
     size_t ripe_count = 0;
-    bool is_further = compute_loose(core, &ripe_count);
+    int64_t passed_blocks = 0;
+    bool is_further = compute_loose(core, &ripe_count, &passed_blocks);
     if (core->state.lockstep_taken > 0) {
+        passed_blocks += sli_lockstep_passed(&core->lockstep, 0);
         advance_lockstep(core, decode_own, &ripe_count);
         is_further = true;
     }
+    /* Behind all that others may find, whoever left it. */
+    sli_pool_give_blank(&core->pool, passed_blocks);
     if (core->cancelled > 0) {
         find_cancelled_members(core, &ripe_count);
     }

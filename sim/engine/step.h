@@ -32,8 +32,9 @@ void sli_core_cost(sli_core *core, const sl_cost_model *model, const sli_step_sh
                    sl_step_cost *cost, sli_own *decode_own);
 
 /*
- * Applies the finished step: tokens come out, in running order; requests that are complete or
- * cancelled leave and are handed to the listener. `decode_own` is that of sli_core_cost. O(loose
+ * Applies the finished step: windows give back what they have passed, contents that others may find
+ * in running order, then all others; tokens come out, in running order; requests that are complete
+ * or cancelled leave and are handed to the listener. `decode_own` is that of sli_core_cost. O(loose
  * requests + finishes log running).
  */
 void sli_core_advance(sli_core *core, const sli_own *decode_own, const sli_listener *listener);

@@ -1,5 +1,4 @@
 /* What a policy may see of a core. Nothing here changes anything. */
-#include "base/minmax.h"
 #include "engine/plan.h"
 
 static const sli_core *core_of(const sl_plan *plan) {
@@ -27,7 +26,7 @@ static void view_loose(const sl_request *request, sl_request_view *view) {
     view->computed_tokens = request->computed_tokens;
     view->planned_tokens = request->planned_tokens;
     view->pending_tokens = sli_request_pending(request);
-    view->held_blocks = request->context.block_count;
+    view->held_blocks = request->context.held_blocks;
 }
 
 static void view_member(const sli_core *core, const sl_request *request, sl_request_view *view) {
@@ -37,8 +36,8 @@ static void view_member(const sli_core *core, const sl_request *request, sl_requ
     view->computed_tokens = request->computed_tokens + steps;
     view->planned_tokens = is_taken;
     view->pending_tokens = !is_taken;
-    int64_t blocks = sli_pool_blocks_for(&core->pool, view->computed_tokens + is_taken);
-    view->held_blocks = sli_max_i64(blocks, request->context.block_count);
+    view->held_blocks = sli_context_held_at(&request->context, &core->pool, view->computed_tokens,
+                                            view->computed_tokens + is_taken);
 }
 
 void sli_plan_request(const sl_plan *plan, const sl_request *request, sl_request_view *view) {

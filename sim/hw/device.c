@@ -136,6 +136,8 @@ static const sli_field device_fields[] = {
           NULL),
     REAL(sli_device, link_bytes_per_s, "link_bandwidth", SL_DIM_BYTES_PER_S, 1e6, 1e15,
          "to the other devices of the node, one direction", NULL),
+    WHOLE(sli_device, node_devices, "node_devices", SL_DIM_NONE, 1, 1024,
+          "devices of a node, which the link joins", AS_H100("8")),
     GROUP(gemm, "matrix products"),
     GROUP(prefill, "attention of prefill chunks"),
     GROUP(decode, "attention of decode rows"),

@@ -82,7 +82,8 @@ typedef struct sli_device {
     sli_figure memory_bytes_per_s;
     sli_figure bf16_flops_per_s; /* dense */
     sli_whole_figure sm_count;
-    sli_figure link_bytes_per_s; /* to the other devices of the node, one direction */
+    sli_figure link_bytes_per_s;   /* to the other devices of the node, one direction */
+    sli_whole_figure node_devices; /* that such links join */
     sli_gemm_figures gemm;
     sli_prefill_figures prefill;
     sli_decode_figures decode;

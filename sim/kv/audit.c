@@ -12,14 +12,15 @@ static const char *audit_queue(const sli_pool *pool) {
         if (span->before->after != span || span->after->before != span) {
             return "the queue is not linked both ways";
         }
-        if (span->reference_count != 0 || sli_span_blocks(span) <= 0) {
+        if (span->reference_count != 0 || sli_pool_span_blocks(pool, span) <= 0) {
             return "a held or empty span lies in the queue";
         }
-        if (span->kind == SLI_SPAN_PARKED && sli_pool_parked(pool, span->parker) != span) {
+        if (span->kind == SLI_SPAN_PARKED &&
+            sli_pool_parked(pool, span->parker, span->group) != span) {
             return "a parked span is not known to its parker";
         }
-        free_blocks += sli_span_blocks(span);
-        cached_blocks += span->kind == SLI_SPAN_BLANK ? 0 : sli_span_blocks(span);
+        free_blocks += sli_pool_span_blocks(pool, span);
+        cached_blocks += span->kind == SLI_SPAN_BLANK ? 0 : sli_pool_span_blocks(pool, span);
         if (free_blocks > pool->config.block_count) {
             return "more blocks are free than there are";
         }
@@ -153,24 +154,80 @@ static const char *audit_holders(const run_list *list, const sli_context *const 
     return fault;
 }
 
+/* ---- Windows ---- */
+
+/* What the blocks of windows say of their holders, and of the pool. */
+typedef struct window_audit {
+    const sli_pool *pool;
+    tally holders;
+    int64_t held_blocks; /* of the pool: each block once, however many hold it */
+    const char *fault;
+} window_audit;
+
+/* Positions rise, and all of them lie in the window. */
+static const char *audit_window(const sli_window *window) {
+    int64_t position = window->first_block;
+    for (const sli_window_hold *held = window->uppermost; held != NULL; held = held->deeper) {
+        if (held->position < position || held->position >= window->end_block) {
+            return "a window holds a block outside of it, or twice";
+        }
+        position = held->position + 1;
+    }
+    return NULL;
+}
+
+/* Blocks that others may find are counted by themselves, once. */
+static void count_window(window_audit *it, const sli_window *window, const sli_group *group) {
+    const char *fault = audit_window(window);
+    it->fault = it->fault != NULL ? it->fault : fault;
+    it->held_blocks += sli_window_blocks(window, group);
+    for (const sli_window_hold *held = window->uppermost; held != NULL; held = held->deeper) {
+        count_in(&it->holders, held->block);
+        it->held_blocks -= group->block_pages;
+    }
+}
+
+static void check_window_block(void *self, const sli_span *block) {
+    window_audit *it = self;
+    if (!was_counted(&it->holders, block, block->reference_count)) {
+        it->fault = "a reference count of a window block differs from the number of holders";
+    }
+    it->held_blocks += block->reference_count > 0 ? sli_pool_span_blocks(it->pool, block) : 0;
+}
+
+static const char *audit_windows(const sli_pool *pool, const sli_context *const *contexts,
+                                 size_t context_count, int64_t *held_blocks) {
+    window_audit it = {.pool = pool};
+    for (size_t i = 0; i < context_count; i++) {
+        for (uint32_t j = 0; j < pool->window_count; j++) {
+            count_window(&it, &contexts[i]->windows[j], &pool->config.layout->groups[j + 1]);
+        }
+    }
+    sli_window_index_visit(&pool->windows, check_window_block, &it);
+    sli_map_fini(&it.holders.counts);
+    *held_blocks = it.held_blocks;
+    return it.fault;
+}
+
 /* ---- The sum ---- */
 
-/* Shared blocks are held once however many contexts do; the others by one context each. */
-static int64_t count_held(const run_list *list, const sli_context *const *contexts,
-                          size_t context_count) {
-    int64_t held_blocks = 0;
+/* Shared blocks of the first group are held once however many contexts do; the others by one
+ * context each. */
+static int64_t count_first(const sli_pool *pool, const run_list *list,
+                           const sli_context *const *contexts, size_t context_count) {
+    int64_t blocks = 0;
     for (size_t i = 0; i < context_count; i++) {
         const sli_context *context = contexts[i];
         int64_t shared_end = context->deepest != NULL ? context->deepest->copy->run->end_block : 0;
-        held_blocks += context->block_count - shared_end;
+        blocks += context->block_count - shared_end;
     }
     for (size_t i = 0; i < list->count; i++) {
         const sli_span *copy = list->runs[i]->oldest_copy;
         for (; copy != NULL; copy = copy->newer_copy) {
-            held_blocks += copy->reference_count > 0 ? sli_run_blocks(copy->run) : 0;
+            blocks += copy->reference_count > 0 ? sli_run_blocks(copy->run) : 0;
         }
     }
-    return held_blocks;
+    return blocks * pool->block_pages;
 }
 
 const char *sli_pool_audit(const sli_pool *pool, const sli_context *const *contexts,
@@ -184,7 +241,11 @@ const char *sli_pool_audit(const sli_pool *pool, const sli_context *const *conte
     fault = fault != NULL ? fault : audit_runs(pool, &list);
     fault = fault != NULL ? fault : audit_children(&list);
     fault = fault != NULL ? fault : audit_holders(&list, contexts, context_count);
-    if (fault == NULL && count_held(&list, contexts, context_count) != sli_pool_held_blocks(pool)) {
+    int64_t windows_blocks;
+    const char *windows_fault = audit_windows(pool, contexts, context_count, &windows_blocks);
+    fault = fault != NULL ? fault : windows_fault;
+    int64_t held_blocks = count_first(pool, &list, contexts, context_count) + windows_blocks;
+    if (fault == NULL && held_blocks != sli_pool_held_blocks(pool)) {
         fault = "a block is neither free nor held";
     }
     free(list.runs);

@@ -3,15 +3,16 @@
 #include "base/check.h"
 #include "model/parallel.h"
 #include "model/params.h"
-#include "model/state.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
 static const sl_word auto_words[] = {{"auto", SLI_AUTO}, {NULL, 0}};
 
 static const char *const allocs[] = {"paged", NULL};
+static const char *const window_pages[] = {"freed", "reserved", "ignored", NULL};
 
 static const sl_param memory_params[] = {
     {.name = "utilization",
@@ -52,7 +53,8 @@ static const sl_param memory_params[] = {
      .max = 1e12,
      .words = auto_words,
      .fallback = "auto",
-     .help = "KV blocks of a replica; auto = as many as fit, a number is not checked to fit",
+     .help = "KV blocks of a replica (pages, where layers of several sorts share them); auto = as "
+             "many as fit, a number is not checked to fit",
      .offset = offsetof(sli_memory_config, kv_blocks)},
     {.name = "alloc",
      .type = SL_TYPE_CHOICE,
@@ -60,6 +62,13 @@ static const sl_param memory_params[] = {
      .fallback = "paged",
      .help = "how a context gets its memory: paged = block by block, from anywhere in the pool",
      .offset = offsetof(sli_memory_config, alloc)},
+    {.name = "window_pages",
+     .type = SL_TYPE_CHOICE,
+     .choices = window_pages,
+     .fallback = "freed",
+     .help = "pages of sliding windows and chunks: freed = when the window has passed; reserved = "
+             "for a window and a step, from the admission on; ignored = kept like full attention",
+     .offset = offsetof(sli_memory_config, window_pages)},
 };
 
 const sli_section sli_memory_section = {
@@ -72,50 +81,65 @@ const sli_section sli_memory_section = {
  * An estimate in place of the profiling run of vLLM. */
 static int64_t estimate_activation(const sli_budget_query *query) {
     const int64_t fp32_bytes = 4;
-    return 2 * query->max_batched_tokens * query->architecture->hidden * fp32_bytes +
+    return 2 * query->options.max_batched_tokens * query->architecture->hidden * fp32_bytes +
            query->max_seqs * query->architecture->vocab_tokens * fp32_bytes;
+}
+
+static int64_t count_blocks(const sli_memory_config *config, const sli_budget *budget) {
+    if (budget->is_overridden) {
+        return config->kv_blocks;
+    }
+    int64_t blocks = budget->block_bytes > 0 ? budget->kv_bytes / budget->block_bytes : 0;
+    return blocks >= budget->least_blocks ? blocks : 0;
 }
 
 void sli_budget_compute(const sli_memory_config *config, const sli_budget_query *query,
                         sli_budget *budget) {
     const sli_architecture *architecture = query->architecture;
-    SL_ASSERT(query->block_tokens >= 1);
+    const sli_layout *layout = query->layout;
     sli_budget found = {
         .capacity_bytes = query->device->memory_bytes.value,
-        .weights_bytes = sli_params_rank_bytes(architecture, query->tp),
+        .weights_bytes = sli_params_rank_bytes(architecture, query->weights, query->options.tp),
         .activation_bytes = config->activation_bytes == SLI_AUTO ? estimate_activation(query)
                                                                  : config->activation_bytes,
         .graphs_bytes = config->graphs_bytes,
         .other_bytes = config->other_bytes,
-        .block_bytes = query->block_tokens * sli_state_token_rank_bytes(architecture, query->tp),
+        .block_bytes = layout != NULL ? layout->page_bytes : 0,
+        .least_blocks = layout != NULL ? sli_layout_pages(layout, 1) : 0,
         .is_overridden = config->kv_blocks != SLI_AUTO,
     };
     found.usable_bytes = (int64_t)(config->utilization_frac * (double)found.capacity_bytes);
     found.kv_bytes = found.usable_bytes - found.weights_bytes - found.activation_bytes -
                      found.graphs_bytes - found.other_bytes;
-    if (found.is_overridden) {
-        found.blocks = config->kv_blocks;
-    } else if (found.kv_bytes > 0) {
-        found.blocks = found.kv_bytes / found.block_bytes;
-    }
+    found.blocks = count_blocks(config, &found);
     *budget = found;
 }
 
 int64_t sli_budget_shortfall(const sli_budget *budget) {
-    return budget->blocks >= 1 ? 0 : budget->block_bytes - budget->kv_bytes;
+    int64_t least_bytes = budget->least_blocks * budget->block_bytes;
+    return budget->blocks >= 1 ? 0 : least_bytes - budget->kv_bytes;
+}
+
+/* Whether the query fits when it is asked for another degree. */
+static bool fits_at(const sli_memory_config *config, const sli_budget_query *query, int64_t tp) {
+    sli_budget_query other = *query;
+    other.options.tp = tp;
+    sli_layout layout;
+    char why[128];
+    if (!sli_parallel_divides(query->architecture, tp) ||
+        sli_layout_make(query->architecture, &other.options, &layout, why, sizeof why) != SL_OK) {
+        return false;
+    }
+    other.layout = &layout;
+    sli_budget budget;
+    sli_budget_compute(config, &other, &budget);
+    return budget.blocks >= 1;
 }
 
 int64_t sli_budget_smallest_tp(const sli_memory_config *config, const sli_budget_query *query) {
     for (int i = 0; i < SLI_TP_COUNT; i++) {
-        sli_budget_query other = *query;
-        other.tp = sli_tp_degrees[i];
-        if (!sli_parallel_divides(query->architecture, other.tp)) {
-            continue;
-        }
-        sli_budget budget;
-        sli_budget_compute(config, &other, &budget);
-        if (budget.blocks >= 1) {
-            return other.tp;
+        if (fits_at(config, query, sli_tp_degrees[i])) {
+            return sli_tp_degrees[i];
         }
     }
     return 0;
@@ -123,6 +147,21 @@ int64_t sli_budget_smallest_tp(const sli_memory_config *config, const sli_budget
 
 static double to_gib(int64_t bytes) {
     return (double)bytes / 0x1p30;
+}
+
+/* What of the cache has to fit at least. */
+static void describe_least(const sli_budget *budget, char *text, size_t text_bytes) {
+    double least_mib = to_gib(budget->least_blocks * budget->block_bytes) * 1024.0;
+    snprintf(text, text_bytes, "%s of %.2f MiB",
+             budget->least_blocks == 1 ? "one KV block" : "KV pages for one token", least_mib);
+}
+
+/* `bf16`, or `fp8, KV in bf16` where they differ. */
+static void describe_formats(const sli_budget_query *query, char *text, size_t text_bytes) {
+    const char *cache = query->options.cache->name;
+    bool differs = strcmp(query->weights->name, cache) != 0;
+    snprintf(text, text_bytes, "%s%s%s", query->weights->name, differs ? ", KV in " : "",
+             differs ? cache : "");
 }
 
 static void report_shortfall(const sli_memory_config *config, const sli_budget_query *query,
@@ -134,19 +173,23 @@ static void report_shortfall(const sli_memory_config *config, const sli_budget_q
         snprintf(advice, sizeof advice, "tp %lld is the smallest that fits",
                  (long long)smallest_tp);
     }
+    char formats[64];
+    char least[64];
+    describe_formats(query, formats, sizeof formats);
+    describe_least(budget, least, sizeof least);
     /* In hundredths, rounded up: a shortfall never reads 0. */
     const int64_t gib_bytes = INT64_C(1) << 30;
     double short_gib = (double)((sli_budget_shortfall(budget) * 100 + gib_bytes - 1) / gib_bytes) /
                        100.0;
     sli_diag_error(diag, mark, key,
-                   "%s (bf16) at tp %lld on %s: needs %.2f GiB of weights, %.2f GiB of "
-                   "activations, %.2f GiB for CUDA graphs and others, and one KV block of %.2f "
-                   "MiB, out of %.2f GiB usable; short by %.2f GiB; %s",
-                   query->architecture->id, (long long)query->tp, query->device->id,
-                   to_gib(budget->weights_bytes), to_gib(budget->activation_bytes),
-                   to_gib(budget->graphs_bytes + budget->other_bytes),
-                   to_gib(budget->block_bytes) * 1024.0, to_gib(budget->usable_bytes), short_gib,
-                   advice);
+                   "%s (%s) at tp %lld on %s: needs %.2f GiB of weights, %.2f GiB of activations, "
+                   "%.2f GiB for CUDA graphs and others, and %s, out of %.2f GiB usable; short by "
+                   "%.2f GiB; %s",
+                   query->architecture->id, formats, (long long)query->options.tp,
+                   query->device->id, to_gib(budget->weights_bytes),
+                   to_gib(budget->activation_bytes),
+                   to_gib(budget->graphs_bytes + budget->other_bytes), least,
+                   to_gib(budget->usable_bytes), short_gib, advice);
 }
 
 sl_err sli_budget_find(const sli_memory_config *config, const sli_budget_query *query,

@@ -4,18 +4,20 @@
  * Floor kv. What vLLM measures at start-up is computed here:
  *
  *     KV bytes = floor(utilization * capacity) - weights - activation - graphs - other
- *     blocks   = floor(KV bytes / bytes of a block on the rank)
+ *     blocks   = floor(KV bytes / bytes of a page of the layout)
  *
- * with the capacity that the driver reports. A deployment fits when at least one block is left:
- * whether a request fits into the pool is another question, asked when it arrives. Must not know
- * scheduling. Pure arithmetic; texts go to the diagnostics alone.
+ * with the capacity that the driver reports. A block of the pool is a page of the layout
+ * (kv/layout.h): of a model whose layers all grow the KV block, of others a part of it. A
+ * deployment fits when the blocks of one token are left: whether a request fits into the pool is
+ * another question, asked when it arrives. Must not know scheduling. Pure arithmetic; texts go to
+ * the diagnostics alone.
  */
 #ifndef SLUICE_KV_BUDGET_H
 #define SLUICE_KV_BUDGET_H
 
 #include "config/schema.h"
 #include "hw/device.h"
-#include "model/architecture.h"
+#include "kv/layout.h"
 
 #include <stdint.h>
 
@@ -28,6 +30,7 @@ typedef struct sli_memory_config {
     int64_t graphs_bytes;
     int64_t other_bytes;
     int alloc;         /* only paged so far */
+    int window_pages;  /* sli_window_pages */
     int64_t kv_blocks; /* SLI_AUTO = what fits; else so many, whether they fit or not */
 } sli_memory_config;
 
@@ -37,9 +40,9 @@ extern const sli_section sli_memory_section;
 typedef struct sli_budget_query {
     const sli_architecture *architecture;
     const sli_device *device;
-    int64_t tp; /* sli_parallel_divides(architecture, tp) holds */
-    int64_t block_tokens;
-    int64_t max_batched_tokens;
+    const sli_weight_format *weights;
+    const sli_layout *layout;   /* NULL = only the terms besides the cache are asked for */
+    sli_layout_options options; /* that it was made of; for their tp sli_parallel_divides holds */
     int64_t max_seqs;
 } sli_budget_query;
 
@@ -51,9 +54,10 @@ typedef struct sli_budget {
     int64_t activation_bytes;
     int64_t graphs_bytes;
     int64_t other_bytes;
-    int64_t kv_bytes; /* what is left; negative when the rest does not fit */
-    int64_t block_bytes;
-    int64_t blocks; /* 0 when it does not fit; kv_blocks of the scenario when that is given */
+    int64_t kv_bytes;     /* what is left; negative when the rest does not fit */
+    int64_t block_bytes;  /* of a page */
+    int64_t least_blocks; /* that a context of one token holds */
+    int64_t blocks; /* 0 when these do not fit; kv_blocks of the scenario when that is given */
     bool is_overridden;
 } sli_budget;
 
@@ -61,10 +65,10 @@ typedef struct sli_budget {
 void sli_budget_compute(const sli_memory_config *config, const sli_budget_query *query,
                         sli_budget *budget);
 
-/* Bytes missing for one block; 0 when it fits. */
+/* Bytes missing for the blocks of one token; 0 when they fit. */
 int64_t sli_budget_shortfall(const sli_budget *budget);
 
-/* The smallest tensor-parallel degree that fits, or 0 when none does. */
+/* The smallest tensor-parallel degree that fits, or 0 when none does. Makes the layout of each. */
 int64_t sli_budget_smallest_tp(const sli_memory_config *config, const sli_budget_query *query);
 
 /* Computes, and says at `mark` what is missing when it does not fit (SL_ERR_FIT). */

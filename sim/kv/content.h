@@ -12,6 +12,7 @@
 #include "sluice/workload.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The identity of the contents of one shared block. */
@@ -35,6 +36,9 @@ int64_t sli_content_shared_blocks(const sli_content_view *view, int64_t block_to
 sli_block_key sli_content_key(const sl_content *content, int64_t end_block, int64_t block_tokens);
 
 bool sli_block_key_equals(sli_block_key a, sli_block_key b);
+
+/* Well mixed in all bits. */
+size_t sli_block_key_hash(sli_block_key key);
 
 /*
  * How many of the blocks [from, to) have the same contents in both, counted from `from` up to the

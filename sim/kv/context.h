@@ -12,7 +12,7 @@
 #ifndef SLUICE_KV_CONTEXT_H
 #define SLUICE_KV_CONTEXT_H
 
-#include "kv/pool.h"
+#include "kv/window.h"
 
 /* A copy that a context holds, together with what was split off above it since, down to
  * start_block. */
@@ -26,16 +26,18 @@ typedef struct sli_hold {
 typedef struct sli_context {
     sli_hold *deepest;        /* the last copy; the list goes up to the first block */
     sli_span *parked;         /* private blocks left in queues when it was preempted, by pool */
-    int64_t block_count;      /* held, shared and private */
+    int64_t block_count;      /* of the first group; held, shared and private */
     int64_t reserved_blocks;  /* taken at once at the start; no roll-back gives them up */
     int64_t tokens;           /* slots in use */
     int64_t published_blocks; /* the first ones, whose contents are findable */
+    int64_t held_blocks;      /* of the pool, in all groups */
+    sli_window *windows;      /* of the other groups; NULL = there are none, or it holds nothing */
 } sli_context;
 
 /* What a lookup found. */
 typedef struct sli_hit {
-    int64_t blocks;
-    int64_t free_blocks; /* of them: to share them uses up free blocks like taking new ones */
+    int64_t blocks;      /* of the first group, with all that the others keep behind them */
+    int64_t free_blocks; /* of the pool, that sharing uses up like taking new ones */
 } sli_hit;
 
 /* What an acquisition asks for; counts of tokens include those found in the index. */
@@ -49,7 +51,8 @@ typedef struct sli_acquisition {
 
 /*
  * What the pool holds of the contents from the first block on, at most max_tokens, in whole blocks:
- * shared runs, then what this context parked. O(runs + ids).
+ * shared runs, then what this context parked. With several groups as far as all of them can go on
+ * from there. O(runs + ids + window blocks looked up).
  */
 sli_hit sli_context_lookup(const sli_context *context, const sli_pool *pool,
                            const sli_content_view *view, int64_t max_tokens);
@@ -61,14 +64,26 @@ sli_hit sli_context_lookup(const sli_context *context, const sli_pool *pool,
 int64_t sli_context_acquire(sli_context *context, sli_pool *pool, const sli_content_view *view,
                             const sli_acquisition *acquisition);
 
-/* Blocks that must be taken before the context has `tokens` slots; may be 0. O(1). */
+/* Blocks of the pool that must be taken before the context has `tokens` slots; may be 0.
+ * O(groups). */
 int64_t sli_context_need(const sli_context *context, const sli_pool *pool, int64_t tokens);
 
 /* Reserves slots up to `tokens`; sli_context_need of them must be free. */
 void sli_context_extend(sli_context *context, sli_pool *pool, int64_t tokens);
 
-/* Says that blocks and slots have grown by blocks that somebody else took for it. O(1). */
+/* Says that blocks and slots have grown by blocks that somebody else took for it. O(groups). */
 void sli_context_grow(sli_context *context, sli_pool *pool, int64_t tokens);
+
+/*
+ * So many tokens are computed: windows give up what they have passed. What others may find goes
+ * back at once; answers how many blocks of the pool are left for the caller to give, as blank ones.
+ */
+int64_t sli_context_slide(sli_context *context, sli_pool *pool, int64_t tokens);
+
+/* Blocks of the pool that it would hold with so many computed tokens and slots, if all its windows
+ * hold could be passed at once. O(groups). */
+int64_t sli_context_held_at(const sli_context *context, const sli_pool *pool,
+                            int64_t computed_tokens, int64_t tokens);
 
 /* Makes all full blocks of the first `tokens` tokens findable. */
 void sli_context_publish(sli_context *context, sli_pool *pool, const sli_content_view *view,
@@ -78,7 +93,7 @@ void sli_context_publish(sli_context *context, sli_pool *pool, const sli_content
 void sli_context_retract(sli_context *context, sli_pool *pool, int64_t tokens);
 
 /* Gives up the slots beyond `tokens`, none of them published: as if never extended. Blocks that
- * were reserved at the start stay. */
+ * were reserved at the start stay. With one group only. */
 void sli_context_roll_back(sli_context *context, sli_pool *pool, int64_t tokens);
 
 /* Gives everything back, the deepest block first, so that it is evicted first. Parks private

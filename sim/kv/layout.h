@@ -7,16 +7,41 @@
  * bytes that its layers need is padding. A model of one sort of layers has one group and a page for
  * each block.
  *
- * A context of T computed tokens holds, of a group with B tokens a block:
+ * A context of T computed tokens holds, of a group with B tokens a block, between steps:
  *
  *     growing   ceil(T / B)
- *     sliding   ceil(T / B) - floor(max(0, T - W + 1) / B)    blocks with one of the last W - 1
- * tokens chunked   ceil(T / B) - floor(T / C) * C / B            blocks of the chunk of the next
- * token state     1                                             the block that token T lies in
- *     fixed     a number that does not depend on T            from the admission on
+ *     sliding   ceil(T / B) - floor(max(0, T - W + 1) / B)
+ *               those with one of the last W - 1 tokens, which the next one looks back at
+ *     chunked   ceil(T / B) - floor(T / C) * C / B
+ *               those of the chunk of the next token
+ *     state     1, that of token T; 0 before the first token
+ *     fixed     a number that does not depend on T, from the admission on
  *
- * and while a step computes more tokens, the blocks of these besides. Must not know requests or
- * scheduling. Pure arithmetic, O(runs of layers) to make, O(groups) to ask.
+ * and while a step computes more tokens, the blocks of these besides: of a state that of the last
+ * of them.
+ *
+ * How pages are made (vllm/v1/core/kv_cache_utils.py). Layers that keep equal bytes a token of
+ * equal spans, or equal states, are of one type. Every layer has pages of one size: that of the
+ * most bytes in a block. Blocks grow, in multiples of what was asked for, until such a page holds
+ * the largest state; who needs fewer bytes a token has more tokens a block, as many times the
+ * block as fit; the rest of the page and of a state's page is padding. A page of the pool is that
+ * of n layers, n the number of layers of the rarest type, or of the commonest if that has less than
+ * 1.25 times as many; a type of more layers than n takes several pages, the last filled up. Types
+ * that are held alike are one group here, whatever their bytes.
+ *
+ * The engine has one growing group. Where layers that grow differ (an index here and none there),
+ * and for DeepSeek V4, pages of several sizes lie in one pool instead: a page of the pool is their
+ * greatest common divisor, no more than a unit to count in, nothing is filled up, and no size can
+ * run short before the others, as it could in vLLM, which has a pool for each. A model whose layers
+ * all grow has a page for a block of all layers, whether they differ or not.
+ *
+ * DeepSeek V4 (layers of kind compressed; vLLM blog of 2026-04-24): blocks of 256 tokens whatever
+ * was asked for, windows in blocks of 64; each layer's part is aligned to 576 bytes, 37,440 bytes
+ * for 64 entries in fp8_ds_mla. A compressor's state takes whole pages, each as large as 64 of the
+ * rows that it makes, and is a state like any other; vLLM keeps its positions as a window.
+ *
+ * Must not know requests or scheduling. Pure arithmetic, O(runs of layers) to make, O(groups) to
+ * ask.
  */
 #ifndef SLUICE_KV_LAYOUT_H
 #define SLUICE_KV_LAYOUT_H
@@ -29,7 +54,7 @@
 typedef enum sli_group_kind {
     SLI_GROUP_GROWING,
     SLI_GROUP_SLIDING, /* span_tokens = W, the token itself and W - 1 before it */
-    SLI_GROUP_CHUNKED, /* span_tokens = C, a multiple of block_tokens */
+    SLI_GROUP_CHUNKED, /* span_tokens = C, a multiple of align_tokens */
     SLI_GROUP_STATE,   /* findable where a step ended at the end of a block */
     SLI_GROUP_FIXED,   /* fixed_blocks */
 } sli_group_kind;
@@ -54,24 +79,25 @@ enum { SLI_GROUP_MAX = 8 };
 typedef struct sli_layout {
     int64_t page_bytes;
     int64_t align_tokens; /* prefix hits are multiples of it */
-    bool is_shareable;    /* contents can be found again; not with a fixed group */
+    bool is_shareable;    /* contents can be found again; not with a fixed group, nor with states
+                             that are not saved */
     int group_count;
     sli_group groups[SLI_GROUP_MAX];
 } sli_layout;
 
-/* Whether pages behind a window return to the pool. */
+/* Whether pages behind a window or a chunk return to the pool. */
 typedef enum sli_window_pages {
     SLI_WINDOW_FREED,
     SLI_WINDOW_RESERVED, /* as much as a window and a step can need, from the admission on: what
                             vLLM reckons with; fixed ceil((W - 1 + max_batched_tokens) / B) + 1
-                            blocks, the sum of tokens cut to the longest context */
-    SLI_WINDOW_IGNORED,  /* windows are kept like full attention */
+                            blocks, of a chunk ceil((C + max_batched_tokens) / B), the sum of
+                            tokens cut to the longest context */
+    SLI_WINDOW_IGNORED,  /* windows and chunks are kept like full attention */
 } sli_window_pages;
 
 /* What a recurrent layer saves for later requests. */
 typedef enum sli_state_saves {
-    SLI_STATE_ALIGNED, /* the state at the end of each step that ends with a block: vLLM's `align`
-                        */
+    SLI_STATE_ALIGNED, /* the state at the end of each step that ends with a block: vLLM's align */
     SLI_STATE_NONE,    /* only the running one; no prefix is ever found */
 } sli_state_saves;
 
@@ -85,22 +111,30 @@ typedef struct sli_layout_options {
     sli_state_saves state_saves;
 } sli_layout_options;
 
-/* What keeps an architecture from having a layout, as a clause for a message, goes to `why`
- * (SL_ERR_CONFIG): more than SLI_GROUP_MAX sorts of layers, a chunk that is no multiple of a block,
- * a cache format with rows outside of blocks. */
+/*
+ * What keeps an architecture from having a layout, as a clause for a message, goes to `why`
+ * (SL_ERR_CONFIG): more than SLI_GROUP_MAX types of layers, none that keeps anything, a chunk that
+ * is no multiple of a block, a cache format with rows outside of blocks, blocks that no memory
+ * holds or whose ends hardly ever meet. The layout is untouched then.
+ */
 SL_NODISCARD sl_err sli_layout_make(const sli_architecture *architecture,
                                     const sli_layout_options *options, sli_layout *layout,
                                     char *why, size_t why_bytes);
 
-/* Blocks of a group that a context of `tokens` computed tokens holds between steps. */
+/* Blocks of a group that a context of `tokens` computed tokens holds between steps, and while a
+ * step computes those behind them up to `end_tokens`. */
 int64_t sli_group_blocks(const sli_group *group, int64_t tokens);
+int64_t sli_group_step_blocks(const sli_group *group, int64_t tokens, int64_t end_tokens);
 
 /* Pages of all groups between steps, and most that a context of at most `tokens` ever holds when a
- * step computes no more than `step_tokens`. */
+ * step computes no more than `step_tokens`; the latter is exact, and costs a look at each place
+ * near the end where a block begins. */
 int64_t sli_layout_pages(const sli_layout *layout, int64_t tokens);
 int64_t sli_layout_peak_pages(const sli_layout *layout, int64_t tokens, int64_t step_tokens);
 
-/* Bytes of sli_layout_pages that hold nothing: unfilled slots and padding. */
+/* Bytes of sli_layout_pages that hold nothing: unfilled slots and padding, and what is reserved and
+ * not used. A slot whose token has left its window holds something until its block is freed. For
+ * the architecture and the options that the layout was made of. O(stores). */
 int64_t sli_layout_waste_bytes(const sli_layout *layout, const sli_architecture *architecture,
                                const sli_layout_options *options, int64_t tokens);
 

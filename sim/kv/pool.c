@@ -55,10 +55,19 @@ static void add_blank(sli_pool *pool, int64_t blocks, sli_span *neighbour, sli_s
 
 sl_err sli_pool_init(sli_pool *pool, const sli_pool_config *config) {
     SL_ASSERT(config->block_count >= 1 && config->block_tokens >= 1);
-    *pool = (sli_pool){.config = *config};
+    const sli_layout *layout = config->layout;
+    *pool = (sli_pool){
+        .config = *config,
+        .block_pages = layout != NULL ? layout->groups[0].block_pages : 1,
+        .window_count = layout != NULL ? (uint32_t)layout->group_count - 1 : 0,
+    };
+    SL_ASSERT(layout == NULL || layout->is_shareable || !config->has_index);
     SL_TRY(sli_prefix_init(&pool->prefix));
+    sli_window_index_init(&pool->windows);
     sli_slab_init(&pool->spans, sizeof(sli_span));
     sli_slab_init(&pool->holds, sizeof(sli_hold));
+    sli_slab_init(&pool->window_holds, sizeof(sli_window_hold));
+    sli_slab_init(&pool->window_sets, sizeof(sli_window) * (pool->window_count + 1));
     pool->queue.before = &pool->queue;
     pool->queue.after = &pool->queue;
     sli_pool_give_blank(pool, config->block_count);
@@ -71,8 +80,25 @@ sl_err sli_pool_init(sli_pool *pool, const sli_pool_config *config) {
 
 void sli_pool_fini(sli_pool *pool) {
     sli_prefix_fini(&pool->prefix);
+    sli_window_index_fini(&pool->windows);
     sli_slab_fini(&pool->spans);
     sli_slab_fini(&pool->holds);
+    sli_slab_fini(&pool->window_holds);
+    sli_slab_fini(&pool->window_sets);
+}
+
+int64_t sli_pool_span_blocks(const sli_pool *pool, const sli_span *span) {
+    switch (span->kind) {
+    case SLI_SPAN_BLANK:
+        return span->blocks;
+    case SLI_SPAN_PARKED:
+        return span->blocks * sli_pool_block_pages(pool, span->group);
+    case SLI_SPAN_COPY:
+        return sli_run_blocks(span->run) * sli_pool_block_pages(pool, 0);
+    case SLI_SPAN_WINDOW:
+        return sli_pool_block_pages(pool, span->group);
+    }
+    return 0; /* no other kind */
 }
 
 int64_t sli_pool_held_blocks(const sli_pool *pool) {
@@ -98,15 +124,17 @@ static void unlist_parked(sli_span *span) {
     *link = span->next_parked;
 }
 
-/* Blank and parked spans just get shorter: what goes is the deep end. */
-static void eat_counted(sli_pool *pool, sli_span *span, int64_t blocks) {
+/* Parked spans just get shorter: what goes is the deep end. */
+static void eat_parked(sli_pool *pool, sli_span *span, int64_t blocks) {
     span->blocks -= blocks;
-    if (span->kind == SLI_SPAN_PARKED) {
-        pool->cached_blocks -= blocks;
-        if (span->blocks == 0) {
-            unlist_parked(span);
-        }
+    if (span->blocks == 0) {
+        unlist_parked(span);
+        drop_span(pool, span);
     }
+}
+
+static void eat_blank(sli_pool *pool, sli_span *span, int64_t blocks) {
+    span->blocks -= blocks;
     if (span->blocks == 0) {
         drop_span(pool, span);
     }
@@ -115,7 +143,6 @@ static void eat_counted(sli_pool *pool, sli_span *span, int64_t blocks) {
 /* The deep end of a copy goes. What other copies still hold stays findable. */
 static void eat_copy(sli_pool *pool, sli_span *copy, int64_t blocks) {
     sli_run *run = copy->run;
-    pool->cached_blocks -= blocks;
     bool is_only_copy = run->oldest_copy == run->newest_copy;
     if (blocks < sli_run_blocks(run) && is_only_copy) {
         SL_ASSERT(run->child_count == 0);
@@ -129,18 +156,43 @@ static void eat_copy(sli_pool *pool, sli_span *copy, int64_t blocks) {
     sli_prefix_remove_copy(pool, copy);
 }
 
+static void eat_window(sli_pool *pool, sli_span *span) {
+    unlink_span(span);
+    sli_window_index_remove(&pool->windows, span);
+}
+
+/* Eats whole blocks off the span at the head, as many as hold the wanted ones of the pool if it has
+ * so many; answers what that gave. */
+static int64_t eat_head(sli_pool *pool, int64_t wanted) {
+    sli_span *head = pool->queue.after;
+    if (head->kind == SLI_SPAN_BLANK) {
+        int64_t eaten = sli_min_i64(wanted, head->blocks);
+        eat_blank(pool, head, eaten);
+        return eaten;
+    }
+    int64_t pages = sli_pool_block_pages(pool, head->group);
+    int64_t blocks = sli_min_i64((wanted + pages - 1) / pages,
+                                 sli_pool_span_blocks(pool, head) / pages);
+    pool->cached_blocks -= blocks * pages;
+    if (head->kind == SLI_SPAN_COPY) {
+        eat_copy(pool, head, blocks);
+    } else if (head->kind == SLI_SPAN_PARKED) {
+        eat_parked(pool, head, blocks);
+    } else {
+        eat_window(pool, head);
+    }
+    return blocks * pages;
+}
+
 void sli_pool_take(sli_pool *pool, int64_t blocks) {
     SL_ASSERT(blocks <= pool->free_blocks);
-    pool->free_blocks -= blocks;
     while (blocks > 0 && !pool->is_out_of_memory) {
-        sli_span *head = pool->queue.after;
-        int64_t eaten = sli_min_i64(blocks, sli_span_blocks(head));
-        if (head->kind == SLI_SPAN_COPY) {
-            eat_copy(pool, head, eaten);
-        } else {
-            eat_counted(pool, head, eaten);
-        }
+        int64_t eaten = eat_head(pool, blocks);
+        pool->free_blocks -= eaten;
         blocks -= eaten;
+    }
+    if (blocks < 0) {
+        sli_pool_put_back(pool, -blocks); /* what is left of a block that lost its first page */
     }
 }
 
@@ -154,57 +206,75 @@ void sli_pool_put_back(sli_pool *pool, int64_t blocks) {
     add_blank(pool, blocks, pool->queue.after, pool->queue.after);
 }
 
-void sli_pool_park(sli_pool *pool, sli_context *parker, int64_t blocks) {
+/* ---- Parking ---- */
+
+void sli_pool_park(sli_pool *pool, sli_context *parker, uint32_t group, int64_t start_block,
+                   int64_t blocks) {
     if (blocks == 0) {
         return;
     }
-    SL_ASSERT(sli_pool_parked(pool, parker) == NULL);
+    SL_ASSERT(sli_pool_parked(pool, parker, group) == NULL);
     sli_span *span = new_span(pool, SLI_SPAN_PARKED, blocks);
     if (span == NULL) {
         return;
     }
     span->pool = pool;
+    span->group = group;
+    span->start_block = start_block;
     span->parker = parker;
     span->next_parked = parker->parked;
     parker->parked = span;
     link_before(span, &pool->queue);
-    pool->free_blocks += blocks;
-    pool->cached_blocks += blocks;
+    pool->free_blocks += sli_pool_span_blocks(pool, span);
+    pool->cached_blocks += sli_pool_span_blocks(pool, span);
 }
 
-sli_span *sli_pool_parked(const sli_pool *pool, const sli_context *parker) {
+sli_span *sli_pool_parked(const sli_pool *pool, const sli_context *parker, uint32_t group) {
     sli_span *span = parker->parked;
-    while (span != NULL && span->pool != pool) {
+    while (span != NULL && (span->pool != pool || span->group != group)) {
         span = span->next_parked;
     }
     return span;
 }
 
-int64_t sli_pool_unpark(sli_pool *pool, sli_context *parker) {
-    sli_span *span = sli_pool_parked(pool, parker);
-    if (span == NULL) {
-        return 0;
-    }
-    int64_t blocks = span->blocks;
-    pool->free_blocks -= blocks;
-    pool->cached_blocks -= blocks;
+/* Nobody can find it any more; it stays where it lies. */
+static void blank_parked(sli_span *span) {
+    int64_t blocks = sli_pool_span_blocks(span->pool, span);
     unlist_parked(span);
-    drop_span(pool, span);
-    return blocks;
+    span->pool->cached_blocks -= blocks;
+    span->kind = SLI_SPAN_BLANK;
+    span->blocks = blocks;
+    span->parker = NULL;
+    span->next_parked = NULL;
+}
+
+void sli_pool_unpark(sli_pool *pool, sli_context *parker, uint32_t group, int64_t from_block,
+                     int64_t to_block) {
+    sli_span *span = sli_pool_parked(pool, parker, group);
+    SL_ASSERT(span != NULL && span->start_block <= from_block);
+    SL_ASSERT(to_block <= span->start_block + span->blocks);
+    blank_parked(span);
+    int64_t taken = (to_block - from_block) * sli_pool_block_pages(pool, group);
+    pool->free_blocks -= taken;
+    eat_blank(pool, span, taken);
+}
+
+void sli_pool_forget_parked_here(sli_pool *pool, sli_context *parker) {
+    for (sli_span *span = parker->parked, *next; span != NULL; span = next) {
+        next = span->next_parked;
+        if (span->pool == pool) {
+            blank_parked(span);
+        }
+    }
 }
 
 void sli_pool_forget_parked(sli_context *parker) {
     while (parker->parked != NULL) {
-        sli_span *span = parker->parked;
-        parker->parked = span->next_parked;
-        span->pool->cached_blocks -= span->blocks;
-        span->kind = SLI_SPAN_BLANK;
-        span->parker = NULL;
-        span->next_parked = NULL;
+        blank_parked(parker->parked);
     }
 }
 
-/* ---- Copies ---- */
+/* ---- Copies and window blocks ---- */
 
 sli_span *sli_pool_new_copy(sli_pool *pool, sli_run *run) {
     sli_span *copy = new_span(pool, SLI_SPAN_COPY, 0);
@@ -215,22 +285,22 @@ sli_span *sli_pool_new_copy(sli_pool *pool, sli_run *run) {
     return copy;
 }
 
-void sli_pool_share(sli_pool *pool, sli_span *copy) {
-    if (copy->reference_count == 0) {
-        unlink_span(copy);
-        pool->free_blocks -= sli_run_blocks(copy->run);
-        pool->cached_blocks -= sli_run_blocks(copy->run);
+void sli_pool_share(sli_pool *pool, sli_span *span) {
+    if (span->reference_count == 0) {
+        unlink_span(span);
+        pool->free_blocks -= sli_pool_span_blocks(pool, span);
+        pool->cached_blocks -= sli_pool_span_blocks(pool, span);
     }
-    copy->reference_count++;
+    span->reference_count++;
 }
 
-void sli_pool_release(sli_pool *pool, sli_span *copy) {
-    SL_ASSERT(copy->reference_count > 0);
-    copy->reference_count--;
-    if (copy->reference_count == 0) {
-        link_before(copy, &pool->queue);
-        pool->free_blocks += sli_run_blocks(copy->run);
-        pool->cached_blocks += sli_run_blocks(copy->run);
+void sli_pool_release(sli_pool *pool, sli_span *span) {
+    SL_ASSERT(span->reference_count > 0);
+    span->reference_count--;
+    if (span->reference_count == 0) {
+        link_before(span, &pool->queue);
+        pool->free_blocks += sli_pool_span_blocks(pool, span);
+        pool->cached_blocks += sli_pool_span_blocks(pool, span);
     }
 }
 

@@ -25,20 +25,12 @@ void sli_prefix_fini(sli_prefix *prefix) {
 
 /* ---- The map from first blocks to runs ---- */
 
-/* The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014) over both words of the key. */
-static size_t hash_key(sli_block_key key) {
-    uint64_t x = key.id ^ (((uint64_t)key.scope << 32 | key.end_block) * 0x9e3779b97f4a7c15u);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return (size_t)(x ^ (x >> 31));
-}
-
 static sli_block_key first_key(const sli_pool *pool, const sli_run *run) {
     return sli_content_key(&run->content, run->start_block + 1, pool->config.block_tokens);
 }
 
 static sli_run **bucket_of(const sli_prefix *prefix, sli_block_key key) {
-    return &prefix->buckets[hash_key(key) & (prefix->bucket_count - 1)];
+    return &prefix->buckets[sli_block_key_hash(key) & (prefix->bucket_count - 1)];
 }
 
 static void grow_map(sli_pool *pool) {

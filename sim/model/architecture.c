@@ -330,11 +330,21 @@ int64_t sli_architecture_layers(const sli_architecture *architecture) {
     return layers;
 }
 
+int64_t sli_architecture_layers_of(const sli_architecture *architecture,
+                                   const sli_layer_part *part) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    int64_t layers = 0;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        layers += runs[i].mixer == part || runs[i].ffn == part ? runs[i].count : 0;
+    }
+    return layers;
+}
+
 static bool is_plain_mixer(const sli_layer_part *mixer) {
     return mixer->kind == &sli_gqa_kind && sli_gqa_is_plain(mixer->values);
 }
 
-const sli_layer_part *sli_architecture_unheld(const sli_architecture *architecture) {
+const sli_layer_part *sli_architecture_unplain(const sli_architecture *architecture) {
     const sli_layer_run *runs = architecture->layers.rows;
     for (size_t i = 0; i < architecture->layers.count; i++) {
         if (!is_plain_mixer(runs[i].mixer)) {

@@ -80,11 +80,13 @@ SL_NODISCARD sl_err sli_architecture_read(sli_arena *arena, const char *name_or_
 SL_NODISCARD sl_err sli_architecture_resolve(sli_arena *arena, const char *id, sli_node *root,
                                              sli_diag *diag, const sli_architecture **architecture);
 
-/* Layers of the backbone. O(runs). */
+/* Layers of the backbone, and those of them with a given mixer or feed-forward. O(runs). */
 int64_t sli_architecture_layers(const sli_architecture *architecture);
+int64_t sli_architecture_layers_of(const sli_architecture *architecture,
+                                   const sli_layer_part *part);
 
 /* The first part that the engine cannot run yet, or NULL when all layers are plain: attention over
  * all keys and values of every head, and a dense feed-forward. O(runs). */
-const sli_layer_part *sli_architecture_unheld(const sli_architecture *architecture);
+const sli_layer_part *sli_architecture_unplain(const sli_architecture *architecture);
 
 #endif

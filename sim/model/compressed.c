@@ -203,7 +203,7 @@ static void add_index(const compressed *self, int64_t hidden, sli_part_facts *fa
                                        .kept = entries,
                                        .read = entries});
     sli_facts_store(facts, compressor_state(self, "index compressor state", index->dim));
-    sli_facts_work(facts, (sli_core_work){"index", 2.0 * (double)q_width, entries});
+    sli_facts_work(facts, (sli_core_work){"index", 2.0 * (double)q_width, entries, 1});
 }
 
 static void describe_compressed(const void *values, int64_t hidden, sli_part_facts *facts) {
@@ -218,7 +218,8 @@ static void describe_compressed(const void *values, int64_t hidden, sli_part_fac
                       .read = window};
     add_matrices(self, hidden, facts);
     sli_facts_store(facts, rows);
-    sli_facts_work(facts, (sli_core_work){"window", row_flops, window});
+    sli_facts_work(facts, (sli_core_work){"window", row_flops, window, self->q_heads});
+    facts->summed_elements = self->head_dim;
     if (self->ratio == 0) {
         return;
     }
@@ -229,7 +230,7 @@ static void describe_compressed(const void *values, int64_t hidden, sli_part_fac
                           : rows.kept;
     sli_facts_store(facts, rows);
     sli_facts_store(facts, compressor_state(self, "compressor state", self->head_dim));
-    sli_facts_work(facts, (sli_core_work){"entries", row_flops, rows.read});
+    sli_facts_work(facts, (sli_core_work){"entries", row_flops, rows.read, self->q_heads});
     if (has_index) {
         add_index(self, hidden, facts);
     }

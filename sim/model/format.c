@@ -13,6 +13,33 @@
         [SLI_ROW_INDEX] = ROW(__VA_ARGS__),                                                        \
     }
 
+/* Schemes that say nothing of rows that are neither keys nor values: these stay in bf16. */
+#define KEYS_AND_VALUES(key, value)                                                                \
+    {                                                                                              \
+        [SLI_ROW_KEY] = key, [SLI_ROW_VALUE] = value, [SLI_ROW_LATENT] = ROW(1, 2, 0),             \
+        [SLI_ROW_ENTRY] = ROW(1, 2, 0), [SLI_ROW_INDEX] = ROW(1, 2, 0),                            \
+    }
+
+#define KIVI_ROW(elements, bytes, which)                                                           \
+    {                                                                                              \
+        .group_elements = (elements), .group_bytes = (bytes), .residual = (which),                 \
+        .residual_tokens = 128                                                                     \
+    }
+
+#define KIVI(bits)                                                                                 \
+    KEYS_AND_VALUES(KIVI_ROW(8, (bits) + 1, SLI_RESIDUAL_REMAINDER),                               \
+                    KIVI_ROW(32, 4 * (bits) + 4, SLI_RESIDUAL_LATEST))
+
+#define KVQUANT_ROW(bits, bytes)                                                                   \
+    {                                                                                              \
+        .group_elements = 8, .group_bytes = (bits), .token_bytes = (bytes),                        \
+        .outlier_elements = 100, .outlier_bytes = 4                                                \
+    }
+
+#define KVQUANT(bits) KEYS_AND_VALUES(KVQUANT_ROW(bits, 4), KVQUANT_ROW(bits, 8))
+
+#define TURBOQUANT(bytes) KEYS_AND_VALUES(ROW(32, bytes, 4), ROW(32, bytes, 4))
+
 enum { BF16_BYTES = 2 };
 
 /*
@@ -25,10 +52,24 @@ enum { BF16_BYTES = 2 };
  * 6bit is the mean width that DeepSeek-V2 was served in (DeepSeek-AI 2024, arXiv 2405.04434),
  * scales included; the scheme is not published.
  *
- * KIVI (Liu et al., ICML 2024): 2 bits in groups of 32, each with a scale and a zero point of fp16,
- * 12 bytes; keys by channel, so that their groups run over tokens and 8 elements of a row take 3
- * bytes; values by token. Keys wait until there are 128, the latest 128 values always do. It says
- * nothing of rows that are neither keys nor values: these stay in bf16.
+ * KIVI (Liu et al., ICML 2024): 2 or 4 bits in groups of 32, each with a scale and a zero point of
+ * fp16; keys by channel, so that their groups run over tokens and 8 elements of a row take as many
+ * bytes as there are bits, and one for the scales; values by token. Keys wait until there are 128,
+ * the latest 128 values always do.
+ *
+ * KVQuant (Hooper et al., NeurIPS 2024; widths by its appendix M): codes into a codebook of each
+ * layer, whose scales are fixed beforehand for the channels of keys, while values have a scale and
+ * a zero point of fp16 a token. One element of 100 is kept as an outlier in a sparse matrix: fp16
+ * and its place in 16 bits, and a pointer of 32 bits a token. A token of 4,096 elements has 41 of
+ * them: 4.33, 3.33 and 2.33 bits, as published. Of narrower tokens the rounding shows: 1,024 have
+ * 11 and not 10.24, which is 0.02 bits. The first token, that it leaves in fp16, is not counted.
+ *
+ * TurboQuant (Zandieh et al., ICLR 2026): rotated rows, coded by coordinate. At 2.5 and 3.5 bits a
+ * quarter of the channels has a bit more than the others: 9 and 13 bytes for 32; a norm of fp16
+ * for each of the two parts makes up the nominal width of a head of 128. The others are what vLLM
+ * 0.20 stores (turboquant/config.py): keys in fp8, or in 3 or 4 bits with a norm of fp16; values in
+ * 3 or 4 bits with a scale and a zero point of fp16. vLLM leaves the first two and the last two
+ * layers in bf16, which is not counted here.
  *
  * DeepSeek's own rows are as FlashMLA and vLLM lay them out. V3.2, fp8_ds_mla: 512 fp8, 4 fp32
  * scales and 64 bf16, 656 bytes; V4: 448 fp8, 64 bf16 and 8 bytes of scales, 584 bytes; the index
@@ -45,19 +86,29 @@ const sli_cache_format sli_cache_formats[] = {
     {.name = "nvfp4", .help = "9 bytes for 16 elements", .rows = EVERY_ROW(16, 9, 0)},
     {.name = "mxfp4", .help = "17 bytes for 32 elements", .rows = EVERY_ROW(32, 17, 0)},
     {.name = "6bit", .help = "3 bytes for 4 elements, as DeepSeek-V2", .rows = EVERY_ROW(4, 3, 0)},
-    {.name = "kivi2",
-     .help = "KIVI: keys and values in 2 bits, 12 bytes for 32, the latest 128 in bf16",
-     .rows = {[SLI_ROW_KEY] = {.group_elements = 8,
-                               .group_bytes = 3,
-                               .residual = SLI_RESIDUAL_REMAINDER,
-                               .residual_tokens = 128},
-              [SLI_ROW_VALUE] = {.group_elements = 32,
-                                 .group_bytes = 12,
-                                 .residual = SLI_RESIDUAL_LATEST,
-                                 .residual_tokens = 128},
-              [SLI_ROW_LATENT] = ROW(1, 2, 0),
-              [SLI_ROW_ENTRY] = ROW(1, 2, 0),
-              [SLI_ROW_INDEX] = ROW(1, 2, 0)}},
+    {.name = "kivi4",
+     .help = "KIVI: keys and values in 4 bits, 20 bytes for 32, the latest 128 in bf16",
+     .rows = KIVI(4)},
+    {.name = "kivi2", .help = "the same in 2 bits, 12 bytes for 32", .rows = KIVI(2)},
+    {.name = "kvquant_nuq4",
+     .help = "KVQuant: keys and values in 4 bits, 1 % outliers of 4 bytes, 4 or 8 bytes a token",
+     .rows = KVQUANT(4)},
+    {.name = "kvquant_nuq3", .help = "the same in 3 bits", .rows = KVQUANT(3)},
+    {.name = "kvquant_nuq2", .help = "the same in 2 bits", .rows = KVQUANT(2)},
+    {.name = "turboquant_3.5", .help = "TurboQuant: 56 bytes for 128", .rows = TURBOQUANT(13)},
+    {.name = "turboquant_2.5", .help = "TurboQuant: 40 bytes for 128", .rows = TURBOQUANT(9)},
+    {.name = "turboquant_k8v4",
+     .help = "as in vLLM: keys in fp8, values in 4 bits with 4 bytes of scales",
+     .rows = KEYS_AND_VALUES(ROW(1, 1, 0), ROW(2, 1, 4))},
+    {.name = "turboquant_4bit_nc",
+     .help = "as in vLLM: 4 bits, with a norm of 2 bytes a key",
+     .rows = KEYS_AND_VALUES(ROW(2, 1, 2), ROW(2, 1, 4))},
+    {.name = "turboquant_k3v4_nc",
+     .help = "the same, keys in 3 bits",
+     .rows = KEYS_AND_VALUES(ROW(8, 3, 2), ROW(2, 1, 4))},
+    {.name = "turboquant_3bit_nc",
+     .help = "the same, keys and values in 3 bits",
+     .rows = KEYS_AND_VALUES(ROW(8, 3, 2), ROW(8, 3, 4))},
     {.name = "fp8_ds_mla",
      .help = "DeepSeek: fp8 latents with bf16 rotary parts, fp8 index keys",
      .rows = {[SLI_ROW_KEY] = ROW(1, 1, 0),
@@ -84,13 +135,22 @@ const sli_cache_format *sli_cache_format_find(const char *name) {
     return NULL;
 }
 
-int64_t sli_format_row_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t elements) {
+static int64_t divide_up(int64_t amount, int64_t parts) {
+    return (amount + parts - 1) / parts;
+}
+
+int64_t sli_format_row_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t heads,
+                             int64_t elements) {
     const sli_row_format *row = &format->rows[sort];
-    if (row->group_elements == 0) {
-        return row->row_bytes;
+    int64_t row_bytes = row->row_bytes;
+    int64_t token_bytes = row->token_bytes;
+    if (row->group_elements > 0) {
+        row_bytes += divide_up(elements, row->group_elements) * row->group_bytes;
     }
-    int64_t groups = (elements + row->group_elements - 1) / row->group_elements;
-    return groups * row->group_bytes + row->row_bytes;
+    if (row->outlier_elements > 0) {
+        token_bytes += divide_up(heads * elements, row->outlier_elements) * row->outlier_bytes;
+    }
+    return heads * row_bytes + token_bytes;
 }
 
 static int64_t residual_rows(const sli_row_format *row, int64_t tokens) {
@@ -105,14 +165,14 @@ static int64_t residual_rows(const sli_row_format *row, int64_t tokens) {
     return 0;
 }
 
-int64_t sli_format_rows_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t elements,
-                              int64_t rows, int64_t tokens) {
+int64_t sli_format_rows_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t heads,
+                              int64_t elements, int64_t rows, int64_t tokens) {
     int64_t waiting = residual_rows(&format->rows[sort], tokens);
     if (waiting > rows) {
         waiting = rows;
     }
-    return waiting * elements * BF16_BYTES +
-           (rows - waiting) * sli_format_row_bytes(format, sort, elements);
+    return waiting * heads * elements * BF16_BYTES +
+           (rows - waiting) * sli_format_row_bytes(format, sort, heads, elements);
 }
 
 bool sli_format_has_residual(const sli_cache_format *format) {

@@ -1,10 +1,11 @@
 /*
  * How many bytes the rows of the cache take, and the parameters of a model.
  *
- * Floor model. A cache holds rows (a key of one head, a latent, an index key); a format says for
- * each sort of row what it weighs, scales and all, and whether the latest rows of a sequence stay
- * in bf16. Recurrent state is not part of it: its type belongs to the model. Formats of weights are
- * chosen apart. All formats are constant data; what they say is O(1).
+ * Floor model. A token leaves rows in the cache (keys, latents, an index key), in each head one;
+ * a format says for each sort of row what it weighs, scales and all, whether outliers lie apart
+ * from it, and whether the latest rows of a sequence stay in bf16. Recurrent state is not part of
+ * it: its type belongs to the model. Formats of weights are chosen apart. All formats are constant
+ * data; what they say is O(1). Their sources stand beside them in format.c.
  */
 #ifndef SLUICE_MODEL_FORMAT_H
 #define SLUICE_MODEL_FORMAT_H
@@ -29,11 +30,16 @@ typedef enum sli_residual_kind {
     SLI_RESIDUAL_REMAINDER, /* T mod R: all of them leave when there are R */
 } sli_residual_kind;
 
-/* Elements are stored in groups that share scales; a part of a group counts as a whole one. */
+/* Elements are stored in groups that share scales; a part of a group counts as a whole one. What
+ * does not fit the scale of its row may lie apart: of the elements that a token has in all heads
+ * one in so many, in whole ones, so that the bytes of tokens add up. */
 typedef struct sli_row_format {
     int64_t group_elements;
     int64_t group_bytes;
-    int64_t row_bytes; /* on top; with no groups (0 elements) the whole row, whatever its width */
+    int64_t row_bytes;   /* on top; with no groups (0 elements) the whole row, whatever its width */
+    int64_t token_bytes; /* on top, once for the rows of all heads */
+    int64_t outlier_elements; /* one of so many is an outlier; 0 = none is */
+    int64_t outlier_bytes;    /* of one, with its place */
     sli_residual_kind residual;
     int64_t residual_tokens; /* R */
 } sli_row_format;
@@ -50,13 +56,14 @@ extern const sli_cache_format sli_cache_formats[];
 /* The format of a name, or NULL. */
 const sli_cache_format *sli_cache_format_find(const char *name);
 
-/* A row at rest, behind any residual. */
-int64_t sli_format_row_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t elements);
+/* A row of each of the heads, at rest, behind any residual. */
+int64_t sli_format_row_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t heads,
+                             int64_t elements);
 
-/* The latest `rows` rows of a sequence of so many tokens. With a residual it is not monotonic in
- * the tokens: keys that were waiting shrink together. */
-int64_t sli_format_rows_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t elements,
-                              int64_t rows, int64_t tokens);
+/* The latest `rows` rows of each of the heads, in a sequence of so many tokens. With a residual it
+ * is not monotonic in the tokens: keys that were waiting shrink together. */
+int64_t sli_format_rows_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t heads,
+                              int64_t elements, int64_t rows, int64_t tokens);
 
 /* Whether any rows wait in bf16. */
 bool sli_format_has_residual(const sli_cache_format *format);

@@ -223,7 +223,8 @@ static void add_keys_and_values(const sli_gqa *gqa, sli_part_facts *facts) {
     sli_facts_store(facts, values);
     double q_heads = (double)gqa->q_heads;
     double widths = (double)(gqa->head_dim + value_dim(gqa));
-    sli_facts_work(facts, (sli_core_work){"attention", 2.0 * q_heads * widths, read});
+    sli_facts_work(facts, (sli_core_work){"attention", 2.0 * q_heads * widths, read, gqa->q_heads});
+    facts->summed_elements = value_dim(gqa);
 }
 
 /* MiniMax M3: index keys of one head, scored by a few query heads over all tokens. */
@@ -237,7 +238,8 @@ static void add_index(const sli_block_sparsity *sparse, int64_t hidden, sli_part
                                        .elements = sparse->index_dim,
                                        .kept = sli_growth_linear(),
                                        .read = sli_growth_linear()});
-    sli_facts_work(facts, (sli_core_work){"index", 2.0 * (double)q_width, sli_growth_linear()});
+    sli_facts_work(facts, (sli_core_work){"index", 2.0 * (double)q_width, sli_growth_linear(),
+                                          sparse->index_heads});
 }
 
 static void describe_gqa(const void *values, int64_t hidden, sli_part_facts *facts) {

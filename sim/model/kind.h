@@ -47,7 +47,17 @@ typedef struct sli_core_work {
     const char *name;
     double row_flops;   /* a query and row, a multiply-add being two */
     sli_growth visible; /* rows to a query at position T; constant 1 = once a token */
+    int64_t pieces;     /* heads that ranks share out; 1 = every rank does all of it */
 } sli_core_work;
+
+/* Queries of MLA can be put to latents as they are (absorbed), or to keys and values that are made
+ * from them first (expanded). All zero where there are no latents. */
+typedef struct sli_latent_ways {
+    double absorbed_row_flops;
+    double expanded_row_flops;
+    double expand_flops;       /* to make keys and values from one latent */
+    int64_t expanded_elements; /* that they have, in each head */
+} sli_latent_ways;
 
 enum { SLI_MATRIX_MAX = 12, SLI_STORE_MAX = 5, SLI_WORK_MAX = 3 };
 
@@ -63,7 +73,10 @@ typedef struct sli_part_facts {
     int prefill_count;
     double prefix_flops; /* a cached token, each time that a chunk of prefill is put behind it: MLA
                             expands its latents anew */
-    bool is_borrower;    /* reads what an earlier layer has kept */
+    sli_latent_ways latent;  /* the first work of each phase is one of them */
+    int64_t summed_elements; /* what a head of the first work of decode sums up over rows: a value,
+                                a latent, an entry; 0 = nothing, as a recurrence */
+    bool is_borrower;        /* reads what an earlier layer has kept */
 } sli_part_facts;
 
 typedef enum sli_part_role { SLI_PART_MIXER, SLI_PART_FFN } sli_part_role;

@@ -192,7 +192,7 @@ static void add_index(const mla *self, int64_t hidden, sli_part_facts *facts) {
                                        .elements = index->dim,
                                        .kept = sli_growth_linear(),
                                        .read = sli_growth_linear()});
-    sli_facts_work(facts, (sli_core_work){"index", 2.0 * (double)q_width, sli_growth_linear()});
+    sli_facts_work(facts, (sli_core_work){"index", 2.0 * (double)q_width, sli_growth_linear(), 1});
 }
 
 static bool is_prefill_expanded(const mla *self) {
@@ -200,21 +200,33 @@ static bool is_prefill_expanded(const mla *self) {
            (self->prefill == MLA_AUTO && self->index.owner == INDEX_NONE);
 }
 
-static void add_core(const mla *self, sli_growth visible, sli_part_facts *facts) {
+static sli_latent_ways latent_ways(const mla *self) {
     double heads = (double)self->q_heads;
     double latent = (double)self->kv_lora;
     double rope = (double)self->rope_dim;
     double nope = (double)self->nope_dim;
     double value = (double)self->value_dim;
-    sli_core_work absorbed = {"absorbed", 2.0 * heads * (2.0 * latent + rope), visible};
-    sli_core_work expanded = {"expanded", 2.0 * heads * (nope + rope + value), visible};
+    return (sli_latent_ways){
+        .absorbed_row_flops = 2.0 * heads * (2.0 * latent + rope),
+        .expanded_row_flops = 2.0 * heads * (nope + rope + value),
+        .expand_flops = 2.0 * latent * heads * (nope + value),
+        .expanded_elements = self->nope_dim + self->rope_dim + self->value_dim,
+    };
+}
+
+static void add_core(const mla *self, sli_growth visible, sli_part_facts *facts) {
+    sli_latent_ways ways = latent_ways(self);
+    sli_core_work absorbed = {"absorbed", ways.absorbed_row_flops, visible, self->q_heads};
+    sli_core_work expanded = {"expanded", ways.expanded_row_flops, visible, self->q_heads};
     sli_facts_decode(facts, absorbed);
     if (is_prefill_expanded(self)) {
         sli_facts_prefill(facts, expanded);
-        facts->prefix_flops = 2.0 * latent * heads * (nope + value);
+        facts->prefix_flops = ways.expand_flops;
     } else {
         sli_facts_prefill(facts, absorbed);
     }
+    facts->latent = ways;
+    facts->summed_elements = self->kv_lora;
 }
 
 static void describe_mla(const void *values, int64_t hidden, sli_part_facts *facts) {

@@ -78,20 +78,22 @@ static const char *check_moe(const void *values) {
     return self->top_k > self->experts ? "top_k is more than there are experts" : NULL;
 }
 
-/* Routed experts are shared out whole, shared ones by their columns. */
+/* All of them can be cut by their columns; how many routed ones a rank has whole is a matter of
+ * the placement. */
 static void describe_moe(const void *values, int64_t hidden, sli_part_facts *facts) {
     const moe *self = values;
     int64_t ups = self->is_gated ? 2 : 1;
     int64_t stream = self->expert_hidden > 0 ? self->expert_hidden : hidden;
     int64_t latent = self->expert_hidden;
     int64_t wide = self->shared_width > 0 ? self->shared_width : self->width;
+    int64_t width = self->width;
     int64_t count = self->experts;
     int64_t shared = self->shared;
     int64_t used = self->top_k;
     sli_facts_matrix(facts, (sli_matrix){"router", hidden, count, 1, 1, 1});
     sli_facts_matrix(facts, (sli_matrix){"latent in", hidden, latent, 1, 1, 1});
-    sli_facts_matrix(facts, (sli_matrix){"expert up", stream, ups * self->width, 1, count, used});
-    sli_facts_matrix(facts, (sli_matrix){"expert down", self->width, stream, 1, count, used});
+    sli_facts_matrix(facts, (sli_matrix){"expert up", stream, ups * width, width, count, used});
+    sli_facts_matrix(facts, (sli_matrix){"expert down", width, stream, width, count, used});
     sli_facts_matrix(facts, (sli_matrix){"latent out", latent, hidden, 1, 1, 1});
     sli_facts_matrix(facts, (sli_matrix){"shared up", hidden, ups * wide, wide, shared, shared});
     sli_facts_matrix(facts, (sli_matrix){"shared down", wide, hidden, wide, shared, shared});

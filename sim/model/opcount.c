@@ -105,7 +105,7 @@ void sli_opcount_attention(const sli_architecture *architecture, const sli_layer
 void sli_opcount_layer(const sli_architecture *architecture, const sli_layer_run *run, int64_t tp,
                        const sl_batch_shape *shape, sli_layer_work *work) {
     SL_DCHECK(sli_parallel_divides(architecture, tp));
-    SL_DCHECK(sli_architecture_unheld(architecture) == NULL);
+    SL_DCHECK(sli_architecture_unplain(architecture) == NULL);
     rank_sizes sizes = sizes_on_rank(architecture, run, tp);
     double tokens = (double)shape->tokens;
     count_gemms(&sizes, tokens, work->gemms);
@@ -186,4 +186,167 @@ double sli_opcount_flops(const sli_architecture *architecture, const sl_batch_sh
                     (layer_params * (double)shape->tokens + head_params * (double)shape->emitting);
     double pairs = (double)shape->prefill_pairs + (double)shape->decode_kv_tokens;
     return linear + pair_flops(architecture) * pairs;
+}
+
+/* ---- Matrices of any part ---- */
+
+/* The share of equal pieces that the fullest rank holds. */
+static double share_of_rank(int64_t pieces, int64_t tp) {
+    return (double)((pieces + tp - 1) / tp) / (double)pieces;
+}
+
+static double weight_bytes(const sli_weight_format *weights, double params) {
+    return params * (double)weights->group_bytes / (double)weights->group_params;
+}
+
+sli_products sli_opcount_part(const sli_part_facts *facts, const sli_weight_format *weights,
+                              int64_t tp, int64_t tokens) {
+    double used_params = 0.0;    /* by a token */
+    double touched_params = 0.0; /* by all of them */
+    for (int i = 0; i < facts->matrix_count; i++) {
+        const sli_matrix *matrix = &facts->matrices[i];
+        double params = (double)(matrix->in * matrix->out) * share_of_rank(matrix->pieces, tp);
+        used_params += params * (double)matrix->active;
+        touched_params += params * sli_moe_distinct(matrix->count, matrix->active, tokens);
+    }
+    return (sli_products){
+        .flops = 2.0 * used_params * (double)tokens,
+        .weight_bytes = weight_bytes(weights, touched_params),
+    };
+}
+
+/* One matrix of so many parameters. */
+static sli_products multiply(const sli_weight_format *weights, double params, int64_t rows) {
+    return (sli_products){
+        .flops = 2.0 * params * (double)rows,
+        .weight_bytes = rows > 0 ? weight_bytes(weights, params) : 0.0,
+    };
+}
+
+sli_products sli_opcount_layer_extra(const sli_architecture *architecture,
+                                     const sli_weight_format *weights, int64_t tokens) {
+    return multiply(weights, (double)sli_params_layer_extra(architecture), tokens);
+}
+
+sli_products sli_opcount_head_products(const sli_architecture *architecture,
+                                       const sli_weight_format *weights, int64_t tp,
+                                       int64_t emitting) {
+    return multiply(weights, (double)sli_params_vocab(architecture) / (double)tp, emitting);
+}
+
+/*
+ * One of the matrices puts out the update of the residual stream, which the next norm reads. It is
+ * cut by what goes in, so its output counts at least hidden / tp in the sum.
+ */
+sli_part_elementwise sli_opcount_part_elementwise(const sli_part_facts *facts, int64_t hidden,
+                                                  int64_t tp, int64_t tokens) {
+    if (facts->matrix_count == 0) {
+        return (sli_part_elementwise){0};
+    }
+    double elements = 0.0;
+    for (int i = 0; i < facts->matrix_count; i++) {
+        const sli_matrix *matrix = &facts->matrices[i];
+        elements += (double)(matrix->out * matrix->active) * share_of_rank(matrix->pieces, tp);
+    }
+    return (sli_part_elementwise){
+        .norm_bytes = 4.0 * element_bytes * (double)tokens * (double)hidden,
+        .inner_bytes = 2.0 * element_bytes * (double)tokens *
+                       (elements - (double)hidden / (double)tp),
+    };
+}
+
+/* ---- The core of any mixer ---- */
+
+static bool add_growths(const sli_part_facts *facts, sli_growth_list *growths) {
+    bool is_room = true;
+    for (int i = 0; i < facts->store_count; i++) {
+        is_room = sli_growth_list_add(growths, &facts->stores[i].read) && is_room;
+    }
+    for (int i = 0; i < facts->decode_count; i++) {
+        is_room = sli_growth_list_add(growths, &facts->decode[i].visible) && is_room;
+    }
+    for (int i = 0; i < facts->prefill_count; i++) {
+        is_room = sli_growth_list_add(growths, &facts->prefill[i].visible) && is_room;
+    }
+    return is_room;
+}
+
+bool sli_opcount_growths(const sli_architecture *architecture, sli_growth_list *growths) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    *growths = (sli_growth_list){0};
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        if (!add_growths(&runs[i].mixer->facts, growths)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One row of all heads of a rank. */
+static double row_bytes(const sli_store *store, const sli_cache_format *cache, int64_t tp) {
+    int64_t heads = (store->heads + tp - 1) / tp;
+    int64_t bytes = store->element_bytes > 0
+                        ? heads * store->elements * store->element_bytes
+                        : sli_format_row_bytes(cache, store->sort, heads, store->elements);
+    return (double)bytes;
+}
+
+/* Rows that a token adds in the mean. */
+static double new_rows(const sli_growth *kept) {
+    switch (kept->kind) {
+    case SLI_GROWTH_CONSTANT:
+        return 0.0;
+    case SLI_GROWTH_STEPS:
+        return 1.0 / (double)kept->step_tokens;
+    case SLI_GROWTH_SAWTOOTH:
+        return 1.0;
+    }
+    return 0.0; /* no other kind */
+}
+
+static double work_flops(const sli_core_work *work, int64_t tp) {
+    return work->row_flops * share_of_rank(work->pieces, tp);
+}
+
+sli_core_count sli_opcount_decodes(const sli_part_facts *facts, const sli_cache_format *cache,
+                                   int64_t tp, const sli_growth_list *growths) {
+    sli_core_count count = {0};
+    for (int i = 0; i < facts->decode_count; i++) {
+        const sli_core_work *work = &facts->decode[i];
+        sli_linear_add(&count.flops, sli_sum_of_decodes(growths, &work->visible),
+                       work_flops(work, tp));
+    }
+    for (int i = 0; i < facts->store_count; i++) {
+        const sli_store *store = &facts->stores[i];
+        double bytes = row_bytes(store, cache, tp);
+        sli_linear_add(&count.moved_bytes, sli_sum_of_decodes(growths, &store->read),
+                       store->is_rewritten ? 2.0 * bytes : bytes);
+        sli_linear_add(&count.new_bytes, (sli_sum_term){SLI_SUM_DECODES, new_rows(&store->kept)},
+                       bytes);
+    }
+    return count;
+}
+
+sli_core_count sli_opcount_chunks(const sli_part_facts *facts, const sli_cache_format *cache,
+                                  int64_t tp, const sli_growth_list *growths) {
+    sli_core_count count = {0};
+    for (int i = 0; i < facts->prefill_count; i++) {
+        const sli_core_work *work = &facts->prefill[i];
+        sli_linear_add(&count.flops, sli_sum_of_pairs(growths, &work->visible),
+                       work_flops(work, tp));
+    }
+    if (facts->prefix_flops > 0.0) { /* by heads, as the work that needs it */
+        sli_linear_add(&count.flops, (sli_sum_term){SLI_SUM_CHUNK_PREFIX, 1.0},
+                       facts->prefix_flops * share_of_rank(facts->prefill[0].pieces, tp));
+    }
+    for (int i = 0; i < facts->store_count; i++) {
+        const sli_store *store = &facts->stores[i];
+        double bytes = row_bytes(store, cache, tp);
+        sli_linear_add(&count.moved_bytes,
+                       sli_sum_of_chunk_rows(growths, &store->read, &store->kept),
+                       store->is_rewritten ? 2.0 * bytes : bytes);
+        sli_linear_add(&count.new_bytes,
+                       (sli_sum_term){SLI_SUM_CHUNK_TOKENS, new_rows(&store->kept)}, bytes);
+    }
+    return count;
 }

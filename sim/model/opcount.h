@@ -3,13 +3,20 @@
  *
  * Floor model. Turns an architecture, a tensor-parallel degree and the shape of a batch into
  * matrix sizes, FLOPs and bytes; knows nothing of devices and time. Doubles, exact up to 2^53.
- * A multiply-add is two FLOPs; activations, weights and cache have 2-byte elements.
+ * A multiply-add is two FLOPs.
+ *
+ * Plain architectures are counted by the operators that were measured one by one, with 2-byte
+ * activations, weights and cache. Any architecture, plain or not, is counted from the facts of its
+ * parts (model/kind.h), in any formats.
  */
 #ifndef SLUICE_MODEL_OPCOUNT_H
 #define SLUICE_MODEL_OPCOUNT_H
 
 #include "model/architecture.h"
+#include "model/batch_sums.h"
 #include "sluice/cost.h"
+
+/* ---- Plain architectures ---- */
 
 /* C[m x n] = A[m x k] B[k x n] */
 typedef struct sli_gemm {
@@ -62,8 +69,8 @@ typedef struct sli_layer_work {
     double all_reduce_bytes; /* of each of the two a layer; 0 with one rank */
 } sli_layer_work;
 
-/* The operators of a step are counted for architectures that the engine holds: none of them is
- * sli_architecture_unheld. sli_parallel_divides(architecture, tp) must hold. O(1). */
+/* For architectures without sli_architecture_unplain; sli_parallel_divides(architecture, tp) must
+ * hold. O(1). */
 void sli_opcount_layer(const sli_architecture *architecture, const sli_layer_run *run, int64_t tp,
                        const sl_batch_shape *shape, sli_layer_work *work);
 
@@ -81,6 +88,8 @@ sli_gemm sli_opcount_head(const sli_architecture *architecture, int64_t tp,
  * For `sluice estimate` and utilisation, not for time. */
 double sli_opcount_flops(const sli_architecture *architecture, const sl_batch_shape *shape);
 
+/* ---- Any architecture ---- */
+
 /*
  * FLOPs of all mixers beside their matrices, of one sequence and on all ranks, for any
  * architecture: scores and weighted values, index scores, recurrences. Decode is the step in which
@@ -90,5 +99,61 @@ double sli_opcount_flops(const sli_architecture *architecture, const sl_batch_sh
 double sli_opcount_decode_core(const sli_architecture *architecture, int64_t tokens);
 double sli_opcount_prefill_core(const sli_architecture *architecture, int64_t prefix_tokens,
                                 int64_t added_tokens);
+
+/* Products with a group of matrices on one rank. Activations are left out: what goes in and out
+ * weighs less than the FLOPs wherever a matrix is wider than a few hundred. */
+typedef struct sli_products {
+    double flops;
+    double weight_bytes; /* each matrix that is needed, read once; 0 without tokens */
+} sli_products;
+
+/* All matrices of a part. Routed experts: the FLOPs of those that the tokens use, the weights of as
+ * many different ones as are expected (sli_moe_distinct). O(matrices). */
+sli_products sli_opcount_part(const sli_part_facts *facts, const sli_weight_format *weights,
+                              int64_t tp, int64_t tokens);
+
+/* What a layer has beside its parts (sli_params_layer_extra), on every rank. O(1). */
+sli_products sli_opcount_layer_extra(const sli_architecture *architecture,
+                                     const sli_weight_format *weights, int64_t tokens);
+
+/* The head, for so many rows that a token is drawn from. O(1). */
+sli_products sli_opcount_head_products(const sli_architecture *architecture,
+                                       const sli_weight_format *weights, int64_t tp,
+                                       int64_t emitting);
+
+/* The elementwise operators of a part, in bytes; both 0 without matrices. */
+typedef struct sli_part_elementwise {
+    double norm_bytes;  /* residual add and norm: 4 elements of the residual stream a token */
+    double inner_bytes; /* what the matrices put out for use inside the part, read and written */
+} sli_part_elementwise;
+
+/* 2-byte activations. O(matrices). */
+sli_part_elementwise sli_opcount_part_elementwise(const sli_part_facts *facts, int64_t hidden,
+                                                  int64_t tp, int64_t tokens);
+
+/*
+ * What a mixer does on one rank beside its matrices with the decode rows of a batch, or with its
+ * chunks: attention, recurrence, index scores. Factors of the sums of model/batch_sums.h.
+ *
+ * Decode rows read what they see. A chunk reads what any of its queries sees, once; a state is
+ * read and written once a row or chunk. Where MLA expands latents, prefix and chunk alike, the
+ * FLOPs for the prefix are here (those for the chunk are the matrix kv_up), the bytes of what it
+ * makes are not. Rows that a cache format holds back in bf16 count as at rest.
+ */
+typedef struct sli_core_count {
+    sli_linear_count flops;
+    sli_linear_count moved_bytes; /* rows that are read, state that is rewritten twice */
+    sli_linear_count new_bytes;   /* rows that the tokens add; a window's, too, are all written */
+} sli_core_count;
+
+/* The growths that all mixers together need; false if they are more than SL_VISIBLE_MAX. O(runs).
+ */
+bool sli_opcount_growths(const sli_architecture *architecture, sli_growth_list *growths);
+
+/* `growths` holds at least those of the part. O(stores + works). */
+sli_core_count sli_opcount_decodes(const sli_part_facts *facts, const sli_cache_format *cache,
+                                   int64_t tp, const sli_growth_list *growths);
+sli_core_count sli_opcount_chunks(const sli_part_facts *facts, const sli_cache_format *cache,
+                                  int64_t tp, const sli_growth_list *growths);
 
 #endif

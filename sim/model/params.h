@@ -10,11 +10,22 @@
 
 #include "model/architecture.h"
 
-#define SLI_WEIGHT_BYTES 2 /* bf16 */
-
 /* One part of one layer; the active ones are those that a token is multiplied with. */
 int64_t sli_params_part(const sli_part_facts *facts);
 int64_t sli_params_part_active(const sli_part_facts *facts);
+
+/* A routed expert is one of a matrix that a token does not use all copies of. */
+bool sli_matrix_is_routed(const sli_matrix *matrix);
+
+/* Routed experts of the layer that has fewest of them; 0 when no layer has any. */
+int64_t sli_params_fewest_experts(const sli_architecture *architecture);
+
+/* Of the head, and again of the embedding when it is another matrix. */
+int64_t sli_params_vocab(const sli_architecture *architecture);
+
+/* What each layer has beside its parts: the gate and the projection of Gemma 4 E, the mixing of
+ * residual streams of DeepSeek V4. */
+int64_t sli_params_layer_extra(const sli_architecture *architecture);
 
 /* All layers, embedding and head (once when they are tied). */
 int64_t sli_params_total(const sli_architecture *architecture);
@@ -30,7 +41,9 @@ double sli_params_touched(const sli_architecture *architecture, int64_t tokens);
 /* The layers of multi-token prediction, which sli_params_total does not count. */
 int64_t sli_params_mtp(const sli_architecture *architecture);
 
-/* Bytes of weights on one rank, rounded up; embedding and head are cut like the rest. */
-int64_t sli_params_rank_bytes(const sli_architecture *architecture, int64_t tp);
+/* Bytes of weights on one rank as a run counts them, rounded up: everything is cut evenly.
+ * model/placement.h counts matrix by matrix. */
+int64_t sli_params_rank_bytes(const sli_architecture *architecture, const sli_weight_format *format,
+                              int64_t tp);
 
 #endif

@@ -295,7 +295,7 @@ static void add_core(const recurrent *self, sli_part_facts *facts) {
     double head_flops = rules[self->rule].element_flops * elements;
     double normaliser_flops = self->has_normaliser ? 3.0 * (double)self->key_dim : 0.0;
     sli_growth once = sli_growth_constant(1);
-    sli_core_work work = {"recurrence", heads * (head_flops + normaliser_flops), once};
+    sli_core_work work = {"recurrence", heads * (head_flops + normaliser_flops), once, self->heads};
     sli_facts_decode(facts, work);
     work.row_flops = heads * (prefill_head_flops(self) + normaliser_flops);
     sli_facts_prefill(facts, work);

@@ -1,7 +1,6 @@
 #include "model/state.h"
 
 #include "base/check.h"
-#include "model/parallel.h"
 
 static int64_t divide_up(int64_t amount, int64_t parts) {
     return (amount + parts - 1) / parts;
@@ -10,18 +9,18 @@ static int64_t divide_up(int64_t amount, int64_t parts) {
 /* The latest rows of each head that a rank holds, in a sequence of so many tokens. */
 static int64_t rows_bytes(const sli_store *store, const sli_cache_format *format, int64_t rows,
                           int64_t tokens, int64_t tp) {
-    int64_t bytes = store->element_bytes > 0
-                        ? rows * store->elements * store->element_bytes
-                        : sli_format_rows_bytes(format, store->sort, store->elements, rows, tokens);
-    return divide_up(store->heads, tp) * bytes;
+    int64_t heads = divide_up(store->heads, tp);
+    return store->element_bytes > 0
+               ? heads * rows * store->elements * store->element_bytes
+               : sli_format_rows_bytes(format, store->sort, heads, store->elements, rows, tokens);
 }
 
-/* One row of all heads, at rest. */
-static int64_t row_bytes(const sli_store *store, const sli_cache_format *format) {
-    int64_t bytes = store->element_bytes > 0
-                        ? store->elements * store->element_bytes
-                        : sli_format_row_bytes(format, store->sort, store->elements);
-    return store->heads * bytes;
+int64_t sli_state_row_rank_bytes(const sli_store *store, const sli_cache_format *format,
+                                 int64_t tp) {
+    int64_t heads = divide_up(store->heads, tp);
+    return store->element_bytes > 0
+               ? heads * store->elements * store->element_bytes
+               : sli_format_row_bytes(format, store->sort, heads, store->elements);
 }
 
 static bool is_fixed(const sli_store *store) {
@@ -81,7 +80,7 @@ double sli_state_growth(const sli_architecture *architecture, const sli_cache_fo
         const sli_part_facts *facts = &runs[i].mixer->facts;
         for (int j = 0; j < facts->store_count; j++) {
             const sli_store *store = &facts->stores[j];
-            growth_bytes += (double)(runs[i].count * row_bytes(store, format)) *
+            growth_bytes += (double)(runs[i].count * sli_state_row_rank_bytes(store, format, 1)) *
                             sli_growth_slope(&store->kept);
         }
     }
@@ -108,13 +107,4 @@ int64_t sli_state_read(const sli_architecture *architecture, const sli_cache_for
         moved_bytes += runs[i].count * sli_state_part_read(&runs[i].mixer->facts, format, tokens);
     }
     return moved_bytes;
-}
-
-int64_t sli_state_token_bytes(const sli_architecture *architecture) {
-    return sli_state_token_rank_bytes(architecture, 1);
-}
-
-int64_t sli_state_token_rank_bytes(const sli_architecture *architecture, int64_t tp) {
-    SL_ASSERT(sli_parallel_divides(architecture, tp));
-    return sli_state_rank(architecture, &sli_cache_formats[0], 1, tp).cached;
 }

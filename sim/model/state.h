@@ -14,6 +14,10 @@ typedef struct sli_state_bytes {
     int64_t fixed;  /* there from the first token on: recurrent, convolution, compressor states */
 } sli_state_bytes;
 
+/* A row of the heads that one of tp ranks holds, at rest. */
+int64_t sli_state_row_rank_bytes(const sli_store *store, const sli_cache_format *format,
+                                 int64_t tp);
+
 /* One part of one layer after so many tokens. */
 sli_state_bytes sli_state_part(const sli_part_facts *facts, const sli_cache_format *format,
                                int64_t tokens);
@@ -39,10 +43,5 @@ sli_state_bytes sli_state_part_rank(const sli_part_facts *facts, const sli_cache
                                     int64_t tokens, int64_t tp);
 sli_state_bytes sli_state_rank(const sli_architecture *architecture, const sli_cache_format *format,
                                int64_t tokens, int64_t tp);
-
-/* What the engine's blocks hold: bf16 rows of a token over all layers, on one rank. For
- * architectures without sli_architecture_unheld; sli_parallel_divides must hold. */
-int64_t sli_state_token_bytes(const sli_architecture *architecture);
-int64_t sli_state_token_rank_bytes(const sli_architecture *architecture, int64_t tp);
 
 #endif

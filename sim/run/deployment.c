@@ -23,20 +23,6 @@ static sl_err worse(sl_err a, sl_err b) {
 
 /* ---- What is served on what ---- */
 
-/* Other architectures can be counted (model/state.h) but not yet run. */
-static sl_err check_held(const sli_scenario_file *file, const sli_architecture *architecture,
-                         sli_diag *diag) {
-    const sli_layer_part *part = sli_architecture_unheld(architecture);
-    if (part == NULL) {
-        return SL_OK;
-    }
-    sli_diag_error(diag, sli_scenario_mark(file, "model.name"), "model.name",
-                   "%s has layers with '%s' (type %s), which cannot be run yet: only full gqa "
-                   "attention and dense feed-forwards can",
-                   architecture->id, part->name, part->kind->name);
-    return SL_ERR_CONFIG;
-}
-
 static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
     sl_err model_err = sli_architecture_read(&file->arena, scenario->model.name,
@@ -45,35 +31,98 @@ static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment
     sl_err device_err = sli_device_read(&file->arena, scenario->hardware, site_of(file, "hardware"),
                                         diag, &deployment->device);
     if (model_err == SL_OK) {
-        model_err = worse(check_held(file, deployment->architecture, diag),
-                          sli_parallel_check(deployment->architecture, scenario->replicas.tp,
-                                             sli_scenario_mark(file, "replicas.tp"), "replicas.tp",
-                                             diag));
+        model_err = sli_parallel_check(deployment->architecture, scenario->replicas.tp,
+                                       sli_scenario_mark(file, "replicas.tp"), "replicas.tp", diag);
     }
     return worse(model_err, device_err);
 }
 
+static int64_t longest_context(const sli_scenario *scenario, const sli_deployment *deployment) {
+    int64_t max_model_tokens = scenario->engine.max_model_tokens;
+    return max_model_tokens == SLI_NATIVE ? deployment->architecture->context_native_tokens
+                                          : max_model_tokens;
+}
+
+static sli_layout_options layout_options(const sli_scenario *scenario,
+                                         const sli_deployment *deployment) {
+    return (sli_layout_options){
+        .cache = &sli_cache_formats[scenario->model.kv],
+        .block_tokens = scenario->engine.block_tokens,
+        .tp = scenario->replicas.tp,
+        .max_batched_tokens = scenario->engine.max_batched_tokens,
+        .max_model_tokens = longest_context(scenario, deployment),
+        .window_pages = (sli_window_pages)scenario->memory.window_pages,
+        .state_saves = (sli_state_saves)scenario->prefix.states,
+    };
+}
+
+static sl_err make_layout(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
+    sli_layout_options options = layout_options(&file->values, deployment);
+    const char *key = sli_format_has_residual(options.cache) ? "model.kv" : "model.name";
+    char why[128];
+    sli_layout *layout = sli_arena_alloc(&file->arena, sizeof *layout);
+    if (layout == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    sl_err err = sli_layout_make(deployment->architecture, &options, layout, why, sizeof why);
+    if (err != SL_OK) {
+        sli_diag_error(diag, sli_scenario_mark(file, key), key,
+                       "the cache of %s cannot be cut into pages: %s; sluice estimate counts it",
+                       deployment->architecture->id, why);
+        return err;
+    }
+    deployment->layout = layout;
+    return SL_OK;
+}
+
+/* Contents that lie where no lookup finds them. */
+static void warn_of_index(const sli_scenario_file *file, const sli_deployment *deployment,
+                          sli_diag *diag) {
+    const sli_scenario *scenario = &file->values;
+    if (deployment->layout->is_shareable || scenario->prefix.index == SLI_PREFIX_NONE) {
+        return;
+    }
+    bool is_reserved = scenario->memory.window_pages == SLI_WINDOW_RESERVED;
+    const char *key = is_reserved ? "memory.window_pages" : "prefix.states";
+    sli_diag_warning(diag, sli_scenario_mark(file, key), key,
+                     "%s, so no prefix is ever found, as with prefix.index: none",
+                     is_reserved ? "the pages of reserved windows cannot be shared"
+                                 : "no state of recurrent layers is saved");
+}
+
 static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
+    SL_TRY(make_layout(file, diag, deployment));
+    warn_of_index(file, deployment, diag);
     sli_budget_query query = {
         .architecture = deployment->architecture,
         .device = deployment->device,
-        .tp = scenario->replicas.tp,
-        .block_tokens = scenario->engine.block_tokens,
-        .max_batched_tokens = scenario->engine.max_batched_tokens,
+        .weights = &sli_weight_formats[scenario->model.weights],
+        .layout = deployment->layout,
+        .options = layout_options(scenario, deployment),
         .max_seqs = scenario->engine.max_seqs,
     };
     return sli_budget_find(&scenario->memory, &query, sli_scenario_mark(file, "replicas.tp"),
                            "memory", diag, &deployment->budget);
 }
 
+static sli_cost_subject cost_subject(const sli_scenario *scenario,
+                                     const sli_deployment *deployment) {
+    return (sli_cost_subject){
+        .architecture = deployment->architecture,
+        .device = deployment->device,
+        .tp = scenario->replicas.tp,
+        .weights = &sli_weight_formats[scenario->model.weights],
+        .cache = &sli_cache_formats[scenario->model.kv],
+    };
+}
+
 static sl_err make_cost(sli_scenario_file *file, sli_deployment *deployment) {
-    const sli_scenario *scenario = &file->values;
-    deployment->assumed_count = sli_cost_assumed(&scenario->cost, deployment->architecture,
-                                                 deployment->device, scenario->replicas.tp,
-                                                 deployment->assumed);
-    return sli_cost_create(&file->arena, &scenario->cost, deployment->architecture,
-                           deployment->device, scenario->replicas.tp, &deployment->cluster.cost);
+    const sli_cost_config *config = &file->values.cost;
+    sli_cost_subject subject = cost_subject(&file->values, deployment);
+    SL_TRY(sli_cost_assumed(&file->arena, config, &subject, deployment->assumed,
+                            &deployment->assumed_count));
+    return sli_cost_create(&file->arena, config, &subject, &deployment->cluster.cost);
 }
 
 /* ---- The engine ---- */
@@ -96,17 +145,17 @@ static void configure_engine(const sli_scenario *scenario, sli_deployment *deplo
     deployment->cluster.engine = (sli_engine_config){
         .max_batched_tokens = options->max_batched_tokens,
         .max_seqs = options->max_seqs,
-        .max_model_tokens = options->max_model_tokens == SLI_NATIVE
-                                ? deployment->architecture->context_native_tokens
-                                : options->max_model_tokens,
+        .max_model_tokens = longest_context(scenario, deployment),
         .watermark_blocks = (int64_t)floor(options->watermark_frac * (double)blocks),
         .order = (sli_order)options->order,
         .victim = victim_of(options),
         .keeps_promises = options->coalesces,
         .pool = {.block_count = blocks,
-                 .block_tokens = options->block_tokens,
-                 .has_index = scenario->prefix.index == SLI_PREFIX_HASH,
-                 .caches_generated = scenario->prefix.caches_generated},
+                 .block_tokens = deployment->layout->groups[0].block_tokens,
+                 .has_index = scenario->prefix.index == SLI_PREFIX_HASH &&
+                              deployment->layout->is_shareable,
+                 .caches_generated = scenario->prefix.caches_generated,
+                 .layout = deployment->layout},
     };
     deployment->cluster.over_length = (sli_over_length)options->over_length;
     deployment->cluster.replica_count = (uint32_t)scenario->replicas.count;
@@ -139,8 +188,8 @@ static sl_err check_reservation(const sli_scenario_file *file, sli_diag *diag,
         return SL_OK;
     }
     sli_mark mark = file->values.engine.policy.mark;
-    int64_t need_blocks = (engine->max_model_tokens + engine->pool.block_tokens - 1) /
-                          engine->pool.block_tokens;
+    int64_t need_blocks = sli_layout_peak_pages(deployment->layout, engine->max_model_tokens,
+                                                engine->max_batched_tokens);
     if (need_blocks > engine->pool.block_count) {
         sli_diag_error(diag, mark, "engine.policy",
                        "'%s' reserves %s blocks for a request (max_model_len %s tokens), the "
@@ -197,7 +246,8 @@ static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deploymen
     if (err == SL_OK) {
         err = find_memory(file, diag, deployment);
     }
-    err = worse(err, sli_cost_check(cost, sli_scenario_mark(file, "cost"), "cost", diag));
+    sli_cost_subject subject = cost_subject(&file->values, deployment);
+    err = worse(err, sli_cost_check(cost, &subject, sli_scenario_mark(file, "cost"), "cost", diag));
     return worse(err, check_sharing(file, diag, deployment));
 }
 

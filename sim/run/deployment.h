@@ -13,6 +13,7 @@
 typedef struct sli_deployment {
     const sli_architecture *architecture;
     const sli_device *device;
+    const sli_layout *layout; /* in the arena of the file */
     sli_budget budget;
     sli_cluster_config cluster; /* without source */
     void **batch_selves;

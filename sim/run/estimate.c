@@ -1,128 +1,54 @@
 #include "run/estimate.h"
 
 #include "base/check.h"
+#include "base/minmax.h"
+#include "model/parallel.h"
 #include "model/params.h"
 #include "model/state.h"
+#include "run/request_state.h"
 
-/* What a scenario has when it says nothing; see run/scenario.c and kv/budget.c. */
-enum { BLOCK_TOKENS = 16, BATCHED_TOKENS = 8192, SEQS = 256 };
-
-static const sli_memory_config memory_defaults = {
-    .utilization_frac = 0.90,
-    .activation_bytes = SLI_AUTO,
-    .graphs_bytes = INT64_C(1) << 30,
-    .other_bytes = INT64_C(1) << 29,
-    .kv_blocks = 1, /* the blocks are counted here */
-};
-
-static int64_t divide_up(int64_t amount, int64_t parts) {
-    return (amount + parts - 1) / parts;
+sli_estimate_query sli_estimate_defaults(void) {
+    return (sli_estimate_query){
+        .cache = &sli_cache_formats[0],
+        .weights = &sli_weight_formats[0],
+        .tokens = 32768,
+        .requests = 1,
+        .placement = sli_placement_alone,
+        .block_tokens = 16,
+    };
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-/* ---- One request on some layers ---- */
-
-/* One request of so many tokens, on one rank of tp that has the layers first .. end - 1. */
-typedef struct part_query {
-    int64_t tokens;
-    int64_t shared_tokens;
-    int64_t tp;
-    int64_t first_layer;
-    int64_t end_layer;
-} part_query;
-
-typedef struct part_bytes {
-    int64_t growing;
-    int64_t fixed;
-    int64_t prefix; /* part of the growing ones */
-    int64_t read;   /* by a decode step */
-} part_bytes;
-
-/* A part as one of tp ranks has it. */
-static sli_part_facts on_rank(const sli_part_facts *whole, int64_t tp) {
-    sli_part_facts facts = *whole;
-    for (int i = 0; i < facts.store_count; i++) {
-        facts.stores[i].heads = divide_up(facts.stores[i].heads, tp);
-    }
-    return facts;
-}
-
-/* Of the rows that a sequence keeps, those that do not stem from its first `shared_tokens`, the
- * latest. State that is there from the start is left out: it is never shared. */
-static int64_t own_rows(const sli_growth *kept, int64_t tokens, int64_t shared_tokens) {
-    if (sli_growth_is_constant(kept)) {
-        return 0;
-    }
-    int64_t came = kept->kind == SLI_GROWTH_SAWTOOTH
-                       ? tokens - shared_tokens
-                       : tokens / kept->step_tokens - shared_tokens / kept->step_tokens;
-    return least(came, sli_growth_at(kept, tokens));
-}
-
-/* A part that keeps those rows and nothing else. */
-static sli_part_facts own_of(const sli_part_facts *facts, const part_query *query) {
-    sli_part_facts own = *facts;
-    for (int i = 0; i < own.store_count; i++) {
-        sli_growth *kept = &own.stores[i].kept;
-        *kept = sli_growth_constant(own_rows(kept, query->tokens, query->shared_tokens));
-    }
-    return own;
-}
-
-static part_bytes count_part(const sli_architecture *architecture, const sli_cache_format *cache,
-                             const part_query *query) {
-    const sli_layer_run *runs = architecture->layers.rows;
-    part_bytes sum = {0};
-    int64_t begin = 0;
-    for (size_t i = 0; i < architecture->layers.count; begin += runs[i].count, i++) {
-        int64_t layers = least(begin + runs[i].count, query->end_layer) -
-                         most(begin, query->first_layer);
-        if (layers <= 0) {
-            continue;
-        }
-        sli_part_facts facts = on_rank(&runs[i].mixer->facts, query->tp);
-        sli_part_facts own = own_of(&facts, query);
-        sli_state_bytes state = sli_state_part(&facts, cache, query->tokens);
-        sum.growing += layers * state.cached;
-        sum.fixed += layers * state.fixed;
-        sum.prefix += layers * (state.cached - sli_state_part(&own, cache, query->tokens).fixed);
-        sum.read += layers * sli_state_part_read(&facts, cache, query->tokens);
-    }
-    return sum;
-}
-
-/* The whole model; with tp as one rank of each stage has it. */
-static part_bytes count_request(const sli_estimate_query *query, int64_t tp) {
-    part_query all = {
+/* A request in all layers, on one rank of each stage. */
+static sli_request_state count_request(const sli_estimate_query *query,
+                                       const sli_placement *placement) {
+    sli_request_query all = {
+        .architecture = query->architecture,
+        .cache = query->cache,
+        .placement = placement,
+        .layers = sli_request_all_layers(query->architecture),
         .tokens = query->tokens,
         .shared_tokens = query->shared_tokens,
-        .tp = tp,
-        .end_layer = sli_architecture_layers(query->architecture),
     };
-    return count_part(query->architecture, query->cache, &all);
+    return sli_request_state_count(&all);
 }
 
-/* ---- The figures ---- */
-
-static int64_t weight_bytes(const sli_weight_format *format, int64_t params) {
-    return divide_up(params, format->group_params) * format->group_bytes;
+/* Of each of the copies that have requests of their own, the fullest. */
+static int64_t requests_of_copy(const sli_estimate_query *query) {
+    int64_t dp = query->placement.dp;
+    return (query->requests + dp - 1) / dp;
 }
 
-static sli_estimate_cache find_cache(const sli_estimate_query *query, const part_bytes *request) {
+/* ---- Bytes ---- */
+
+static sli_estimate_cache find_cache(const sli_estimate_query *query,
+                                     const sli_request_state *request) {
     sli_estimate_cache cache = {
         .token_bytes = sli_state_growth(query->architecture, query->cache),
-        .growing_bytes = request->growing,
-        .fixed_bytes = request->fixed,
-        .request_bytes = request->growing + request->fixed,
-        .prefix_bytes = request->prefix,
-        .saved_bytes = (query->requests - 1) * request->prefix,
+        .growing_bytes = request->growing_bytes,
+        .fixed_bytes = request->fixed_bytes,
+        .request_bytes = request->growing_bytes + request->fixed_bytes,
+        .prefix_bytes = request->prefix_bytes,
+        .saved_bytes = (query->requests - 1) * request->prefix_bytes,
     };
     cache.apart_bytes = query->requests * cache.request_bytes;
     cache.total_bytes = cache.apart_bytes - cache.saved_bytes;
@@ -130,32 +56,82 @@ static sli_estimate_cache find_cache(const sli_estimate_query *query, const part
 }
 
 static sli_estimate_weights find_weights(const sli_estimate_query *query) {
-    int64_t params = sli_params_total(query->architecture);
     return (sli_estimate_weights){
-        .params = params,
+        .params = sli_params_total(query->architecture),
         .token_params = sli_params_matmul(query->architecture),
-        .bytes = weight_bytes(query->weights, params),
+        .bytes = sli_placement_weights_bytes(query->architecture, query->weights,
+                                             &sli_placement_alone, 0),
     };
 }
+
+/* ---- Work ---- */
+
+static int64_t chunk_tokens(const sli_estimate_query *query) {
+    return query->chunk_tokens > 0 ? query->chunk_tokens : query->tokens;
+}
+
+/* Heads and tokens are shared out; a prompt is computed by one copy, stage after stage. */
+static double attention_ns(const sli_estimate_query *query, double flops) {
+    if (query->kernel == NULL || query->device == NULL) {
+        return -1.0;
+    }
+    double ranks = (double)(query->placement.tp * query->placement.cp);
+    double flops_per_s = query->kernel->flops_share * query->device->bf16_flops_per_s.value;
+    return flops / (ranks * flops_per_s) * 1e9;
+}
+
+static sli_estimate_work find_work(const sli_estimate_query *query) {
+    const sli_architecture *architecture = query->architecture;
+    double requests = (double)query->requests;
+    double token_params = (double)sli_params_matmul(architecture);
+    double head_params = (double)sli_params_vocab(architecture);
+    double tokens = (double)query->tokens;
+    sli_estimate_work work = {
+        .decode_linear_flops = 2.0 * token_params * requests,
+        .decode_attention_flops = requests * sli_attention_decode_flops(
+                                                 architecture, query->decode_way, query->tokens),
+        .prefill_linear_flops = 2.0 * ((token_params - head_params) * tokens + head_params),
+        .prefill_attention_flops = sli_attention_prefill_flops(architecture, query->prefill_way,
+                                                               query->tokens, chunk_tokens(query)),
+        .has_latents = sli_attention_has_latents(architecture),
+    };
+    work.prefill_attention_ns = attention_ns(query, work.prefill_attention_flops);
+    if (work.has_latents) {
+        work.decode_way = sli_attention_decode_way(architecture, query->decode_way);
+        work.prefill_way = sli_attention_prefill_way(architecture, query->prefill_way);
+        work.remade_tokens = work.prefill_way == SLI_LATENT_EXPANDED
+                                 ? sli_attention_remade_tokens(query->tokens, chunk_tokens(query))
+                                 : 0;
+    }
+    return work;
+}
+
+/* ---- Times ---- */
 
 static double time_ns(double bytes, double bytes_per_s) {
     return bytes_per_s > 0.0 ? bytes / bytes_per_s * 1e9 : -1.0;
 }
 
-static sli_estimate_step find_step(const sli_estimate_query *query, const part_bytes *request) {
-    const sli_weight_format *format = query->weights;
+static double weight_bytes(const sli_weight_format *format, double params) {
+    return params * (double)format->group_bytes / (double)format->group_params;
+}
+
+static sli_estimate_step find_step(const sli_estimate_query *query,
+                                   const sli_request_state *request) {
     double touched = sli_params_touched(query->architecture, query->requests);
     sli_estimate_step step = {
         .bandwidth_bytes_per_s = query->bandwidth_bytes_per_s,
-        .cache_bytes = (double)query->requests * (double)request->read,
-        .weights_bytes = touched * (double)format->group_bytes / (double)format->group_params,
+        .cache_bytes = (double)query->requests * (double)request->read_bytes,
+        .weights_bytes = weight_bytes(query->weights, touched),
     };
     if (step.bandwidth_bytes_per_s <= 0.0 && query->device != NULL) {
         step.bandwidth_bytes_per_s = query->device->memory_bytes_per_s.value;
     }
-    double rank_cache_bytes = (double)query->requests *
-                              (double)count_request(query, query->tp).read;
-    double rank_weights_bytes = step.weights_bytes / (double)query->tp;
+    const sli_placement *placement = &query->placement;
+    double rank_cache_bytes = (double)requests_of_copy(query) *
+                              (double)count_request(query, placement).read_bytes;
+    double rank_touched = sli_placement_touched(query->architecture, placement, query->requests);
+    double rank_weights_bytes = weight_bytes(query->weights, rank_touched);
     step.cache_ns = time_ns(rank_cache_bytes, step.bandwidth_bytes_per_s);
     step.weights_ns = time_ns(rank_weights_bytes, step.bandwidth_bytes_per_s);
     step.floor_ns = time_ns(rank_cache_bytes + rank_weights_bytes, step.bandwidth_bytes_per_s);
@@ -163,10 +139,10 @@ static sli_estimate_step find_step(const sli_estimate_query *query, const part_b
 }
 
 static sli_estimate_handoff find_handoff(const sli_estimate_query *query,
-                                         const part_bytes *request) {
+                                         const sli_request_state *request) {
     sli_estimate_handoff handoff = {
         .link_bytes_per_s = query->link_bytes_per_s,
-        .bytes = request->growing + request->fixed,
+        .bytes = request->growing_bytes + request->fixed_bytes,
     };
     if (handoff.link_bytes_per_s <= 0.0 && query->device != NULL) {
         handoff.link_bytes_per_s = query->device->link_bytes_per_s.value;
@@ -175,80 +151,11 @@ static sli_estimate_handoff find_handoff(const sli_estimate_query *query,
     return handoff;
 }
 
-/* ---- The fullest rank ---- */
-
-/* All that is not cache. */
-static sli_estimate_fit find_room(const sli_estimate_query *query) {
-    sli_budget_query budget_query = {
-        .architecture = query->architecture,
-        .device = query->device,
-        .tp = 1,
-        .block_tokens = BLOCK_TOKENS,
-        .max_batched_tokens = BATCHED_TOKENS,
-        .max_seqs = SEQS,
-    };
-    sli_budget budget;
-    sli_budget_compute(&memory_defaults, &budget_query, &budget);
-    int64_t all_weights_bytes = weight_bytes(query->weights, sli_params_total(query->architecture));
-    sli_estimate_fit fit = {
-        .capacity_bytes = budget.capacity_bytes,
-        .usable_bytes = budget.usable_bytes,
-        .weights_bytes = divide_up(all_weights_bytes, query->tp * query->pp),
-        .activation_bytes = budget.activation_bytes,
-        .graphs_bytes = budget.graphs_bytes,
-        .other_bytes = budget.other_bytes,
-        .max_requests = SLI_UNBOUNDED,
-    };
-    fit.room_bytes = fit.usable_bytes - fit.weights_bytes - fit.activation_bytes -
-                     fit.graphs_bytes - fit.other_bytes;
-    return fit;
-}
-
-/* Requests that share the prefix of a request and have the rest for themselves. */
-static int64_t count_fitting(int64_t room_bytes, const part_bytes *request) {
-    int64_t own_bytes = request->growing + request->fixed - request->prefix;
-    if (room_bytes < request->prefix + own_bytes) {
-        return 0;
-    }
-    return own_bytes > 0 ? (room_bytes - request->prefix) / own_bytes : SLI_UNBOUNDED;
-}
-
-/* Stage s of pp has the layers floor(s L / pp) .. floor((s + 1) L / pp) - 1. Only whole blocks can
- * be shared, and a request takes whole ones; but rows that wait to be quantised lie outside of
- * blocks, and such a cache is counted token by token. */
-static part_bytes count_stage(const sli_estimate_query *query, int64_t stage) {
-    int64_t layers = sli_architecture_layers(query->architecture);
-    int64_t block_tokens = sli_format_has_residual(query->cache) ? 1 : BLOCK_TOKENS;
-    part_query part = {
-        .tokens = divide_up(query->tokens, block_tokens) * block_tokens,
-        .shared_tokens = query->shared_tokens / block_tokens * block_tokens,
-        .tp = query->tp,
-        .first_layer = stage * layers / query->pp,
-        .end_layer = (stage + 1) * layers / query->pp,
-    };
-    return count_part(query->architecture, query->cache, &part);
-}
-
-static sli_estimate_fit find_fit(const sli_estimate_query *query) {
-    if (query->device == NULL) {
-        return (sli_estimate_fit){0};
-    }
-    sli_estimate_fit fit = find_room(query);
-    for (int64_t stage = 0; stage < query->pp; stage++) {
-        part_bytes request = count_stage(query, stage);
-        int64_t own_bytes = request.growing + request.fixed - request.prefix;
-        fit.cache_bytes = most(fit.cache_bytes, request.prefix + query->requests * own_bytes);
-        fit.max_requests = least(fit.max_requests, count_fitting(fit.room_bytes, &request));
-    }
-    fit.is_met = fit.max_requests >= query->requests;
-    return fit;
-}
-
 /* ---- All of it ---- */
 
-static sl_err check(const sli_estimate_query *query, const part_bytes *request, sli_diag *diag) {
+static sl_err check(const sli_estimate_query *query, const sli_request_state *request,
+                    sli_diag *diag) {
     const sli_mark nowhere = {0};
-    int64_t layers = sli_architecture_layers(query->architecture);
     if (query->shared_tokens >= query->tokens) {
         sli_diag_error(diag, nowhere, NULL,
                        "a shared prefix of %lld tokens leaves a request of %lld tokens nothing of "
@@ -256,50 +163,41 @@ static sl_err check(const sli_estimate_query *query, const part_bytes *request, 
                        (long long)query->shared_tokens, (long long)query->tokens);
         return SL_ERR_CONFIG;
     }
-    if (query->pp > layers) {
-        sli_diag_error(diag, nowhere, NULL, "%s has %lld layers, too few for %lld stages",
-                       query->architecture->id, (long long)layers, (long long)query->pp);
+    bool asks_for_ways = query->decode_way != SLI_LATENT_AS_MODEL ||
+                         query->prefill_way != SLI_LATENT_AS_MODEL;
+    if (asks_for_ways && !sli_attention_has_latents(query->architecture)) {
+        sli_diag_error(diag, nowhere, NULL,
+                       "%s has no latents, which alone can be absorbed or expanded; models of "
+                       "kind mla have",
+                       query->architecture->id);
         return SL_ERR_CONFIG;
     }
-    double total_bytes = (double)query->requests * (double)(request->growing + request->fixed);
-    if (total_bytes > 0x1p62) {
+    double request_bytes = (double)(request->growing_bytes + request->fixed_bytes);
+    if ((double)query->requests * request_bytes > 0x1p62) {
         sli_diag_error(diag, nowhere, NULL, "%lld requests of %lld tokens are beyond all memory",
                        (long long)query->requests, (long long)query->tokens);
         return SL_ERR_CONFIG;
     }
-    return SL_OK;
+    return sli_parallel_check_placement(query->architecture, &query->placement, diag);
 }
 
 sl_err sli_estimate_find(const sli_estimate_query *query, sli_diag *diag, sli_estimate *estimate) {
     SL_ASSERT(query->tokens >= 1 && query->tokens <= SLI_ESTIMATE_TOKENS_MAX);
     SL_ASSERT(query->requests >= 1 && query->requests <= SLI_ESTIMATE_REQUESTS_MAX);
-    SL_ASSERT(query->shared_tokens >= 0 && query->tp >= 1 && query->pp >= 1);
-    part_bytes request = count_request(query, 1);
+    SL_ASSERT(query->shared_tokens >= 0 && query->block_tokens >= 1);
+    sli_request_state request = count_request(query, &sli_placement_alone);
+    sli_estimate_fit fit = {0};
     SL_TRY(check(query, &request, diag));
+    if (query->device != NULL) {
+        SL_TRY(sli_estimate_fit_find(query, diag, &fit));
+    }
     *estimate = (sli_estimate){
         .cache = find_cache(query, &request),
         .weights = find_weights(query),
+        .work = find_work(query),
         .step = find_step(query, &request),
         .handoff = find_handoff(query, &request),
-        .fit = find_fit(query),
+        .fit = fit,
     };
     return SL_OK;
-}
-
-size_t sli_estimate_placements(const sli_estimate_query *query,
-                               sli_placement placements[SLI_PLACEMENTS_MAX]) {
-    SL_ASSERT(query->device != NULL);
-    int64_t layers = sli_architecture_layers(query->architecture);
-    size_t count = 0;
-    for (int64_t ranks = 1; ranks <= SLI_PLACEMENT_RANKS_MAX && count == 0; ranks *= 2) {
-        for (int64_t tp = least(ranks, SLI_PLACEMENT_TP_MAX); tp >= 1; tp /= 2) {
-            sli_estimate_query placed = *query;
-            placed.tp = tp;
-            placed.pp = ranks / tp;
-            if (count < SLI_PLACEMENTS_MAX && placed.pp <= layers && find_fit(&placed).is_met) {
-                placements[count++] = (sli_placement){.tp = placed.tp, .pp = placed.pp};
-            }
-        }
-    }
-    return count;
 }

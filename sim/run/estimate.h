@@ -1,26 +1,26 @@
 /*
  * What requests of one length cost a model in bytes, and in the time to move them.
  *
- * Floor run. Pure arithmetic over model/state.h and model/params.h: logical bytes over all ranks,
- * and what lies on the fullest rank by the memory rule of kv/budget.h, in the blocks and with the
+ * Floor run. Pure arithmetic: logical bytes over all ranks (model/state.h, model/params.h), what
+ * has to be computed (model/attention.h), and what lies on the fullest rank of a placement
+ * (model/placement.h) by the memory rule of kv/budget.h, in the pages of kv/layout.h and with the
  * batch limits that a scenario has when it says nothing. Times are lower bounds: bytes over
- * bandwidth. Must not know how figures are written. No memory; O(runs x stages).
- *
- * A rank holds whole heads (copied where there are fewer than ranks) of the layers of its stage;
- * weights are taken to be cut evenly over all ranks.
+ * bandwidth. Must not know how figures are written. No memory; O(layer runs x stages).
  */
 #ifndef SLUICE_RUN_ESTIMATE_H
 #define SLUICE_RUN_ESTIMATE_H
 
 #include "hw/device.h"
-#include "kv/budget.h"
-#include "model/architecture.h"
+#include "kv/layout.h"
+#include "model/attention.h"
+#include "model/placement.h"
 
 /* Bounds of a query, for who reads one. */
 enum {
     SLI_ESTIMATE_TOKENS_MAX = 1 << 26,
     SLI_ESTIMATE_REQUESTS_MAX = 1 << 20,
-    SLI_ESTIMATE_RANKS_MAX = 1 << 10, /* of tp, and of pp */
+    SLI_ESTIMATE_RANKS_MAX = 1 << 10, /* of each degree */
+    SLI_ESTIMATE_BLOCK_MAX = 1 << 16,
 };
 
 typedef struct sli_estimate_query {
@@ -31,13 +31,21 @@ typedef struct sli_estimate_query {
     int64_t tokens;           /* of each request */
     int64_t requests;         /* at the same time */
     int64_t shared_tokens;    /* that all of them begin with; fewer than tokens */
-    int64_t tp;
-    int64_t pp;                   /* at most the layers of the model */
-    double bandwidth_bytes_per_s; /* of the memory of a rank; 0 = that of the device */
-    double link_bytes_per_s;      /* 0 = that of the device */
+    sli_placement placement;
+    int64_t block_tokens;               /* as a scenario asks for */
+    sli_window_pages window_pages;      /* the longest context being `tokens` */
+    const sli_attention_kernel *kernel; /* NULL = none: workspace is part of the activations */
+    sli_latent_way decode_way;          /* for models with latents */
+    sli_latent_way prefill_way;         /* for models with latents */
+    int64_t chunk_tokens;               /* of prefill; 0 = the whole prompt at once */
+    double bandwidth_bytes_per_s;       /* of the memory of a rank; 0 = that of the device */
+    double link_bytes_per_s;            /* 0 = that of the device */
 } sli_estimate_query;
 
-/* The cache, over all ranks. */
+/* One request of 32,768 tokens in bf16 on one rank, blocks of 16 tokens. The model is missing. */
+sli_estimate_query sli_estimate_defaults(void);
+
+/* The cache, over all ranks, nothing being copied. */
 typedef struct sli_estimate_cache {
     double token_bytes;    /* that a token adds when all windows are full */
     int64_t growing_bytes; /* of a request: what has come with its tokens */
@@ -55,12 +63,26 @@ typedef struct sli_estimate_weights {
     int64_t bytes;
 } sli_estimate_weights;
 
+/* FLOPs over all ranks. Linear ones are those of the matrices; of a prefill the head works for the
+ * last token alone. */
+typedef struct sli_estimate_work {
+    double decode_linear_flops; /* of a step of all requests */
+    double decode_attention_flops;
+    double prefill_linear_flops; /* of one prompt of all tokens */
+    double prefill_attention_flops;
+    bool has_latents;
+    sli_latent_way decode_way;  /* with latents: the one that is counted */
+    sli_latent_way prefill_way; /* with latents: the one that is counted */
+    int64_t remade_tokens; /* latents of the prefix that chunks of an expanded prefill expand */
+    double prefill_attention_ns; /* at the share of the kernel; -1 without kernel or device */
+} sli_estimate_work;
+
 /* One decode step of all requests. Times are -1 without a bandwidth. With stages a step goes
  * through one after another, so pp does not shorten it. */
 typedef struct sli_estimate_step {
     double bandwidth_bytes_per_s; /* 0 = unknown */
     double cache_bytes;           /* moved on all ranks; fixed state twice, as it is rewritten */
-    double weights_bytes;         /* expected to be touched, on all ranks */
+    double weights_bytes;         /* expected to be touched; copies on ranks not counted */
     double cache_ns;              /* on the slowest ranks */
     double weights_ns;
     double floor_ns; /* both */
@@ -75,37 +97,56 @@ typedef struct sli_estimate_handoff {
 
 #define SLI_UNBOUNDED INT64_MAX
 
-/* The fullest rank; all zero without a device. */
+/*
+ * The fullest rank: of the stage that has room for the fewest requests, and least left over. All
+ * zero without a device.
+ *
+ * Communication buffers come out of what is kept for the driver and libraries, where they find
+ * place. Where rows wait in bf16, outside of blocks, or layers keep nothing, there are no pages
+ * (page_bytes is 0) and requests are counted token by token.
+ */
 typedef struct sli_estimate_fit {
+    int64_t stage; /* of pp */
     int64_t capacity_bytes;
     int64_t usable_bytes;
     int64_t weights_bytes;
     int64_t activation_bytes;
+    int64_t workspace_bytes; /* of the kernel that was asked for */
+    int64_t
+        expanded_bytes; /* keys and values made of latents, where a kernel or way is asked for */
+    int64_t buffers_bytes;
     int64_t graphs_bytes;
-    int64_t other_bytes;
-    int64_t room_bytes;   /* left for the cache; negative when the rest does not fit */
-    int64_t cache_bytes;  /* of all requests, in whole blocks unless rows wait in bf16 */
-    int64_t max_requests; /* SLI_UNBOUNDED where a request keeps nothing of its own */
-    bool is_met;          /* all requests fit */
+    int64_t other_bytes;   /* besides the buffers */
+    int64_t room_bytes;    /* left for the cache; negative when the rest does not fit */
+    int64_t page_bytes;    /* of the pool that all layers share */
+    int64_t block_tokens;  /* of the layers that grow; 0 when none does */
+    int64_t pages;         /* that there is room for */
+    int64_t request_pages; /* that a request ever holds while it decodes, at most */
+    int64_t cache_bytes;   /* of all requests of the rank, with what pages waste */
+    int64_t wasted_bytes;  /* of them: unfilled slots, padding, windows not given back */
+    int64_t state_bytes;   /* of them: state of fixed size */
+    int64_t max_requests;  /* on all ranks; SLI_UNBOUNDED where one keeps nothing of its own */
+    bool is_met;           /* all requests fit */
 } sli_estimate_fit;
 
 typedef struct sli_estimate {
     sli_estimate_cache cache;
     sli_estimate_weights weights;
+    sli_estimate_work work;
     sli_estimate_step step;
     sli_estimate_handoff handoff;
     sli_estimate_fit fit;
 } sli_estimate;
 
-/* What cannot be asked (a prefix as long as the request, more stages than layers, amounts beyond
- * 2^62 bytes) goes to diag (SL_ERR_CONFIG). */
+/* What cannot be asked (a prefix as long as the request, a placement that the model does not have,
+ * ways of latents without any, blocks that its layers cannot lie in, amounts beyond 2^62 bytes)
+ * goes to diag (SL_ERR_CONFIG). */
 SL_NODISCARD sl_err sli_estimate_find(const sli_estimate_query *query, sli_diag *diag,
                                       sli_estimate *estimate);
 
-typedef struct sli_placement {
-    int64_t tp;
-    int64_t pp;
-} sli_placement;
+/* The fullest rank alone, for a query with a device; estimate_fit.c. */
+SL_NODISCARD sl_err sli_estimate_fit_find(const sli_estimate_query *query, sli_diag *diag,
+                                          sli_estimate_fit *fit);
 
 enum {
     SLI_PLACEMENTS_MAX = 2,
@@ -113,9 +154,9 @@ enum {
     SLI_PLACEMENT_RANKS_MAX = 128,
 };
 
-/* The fewest ranks of the query's device, in powers of two, on which all requests fit: the ways
- * to place them with the widest tp, and how many of these. 0 = not even on the most. The query
- * must have been answered by sli_estimate_find. */
+/* The fewest ranks of the query's device on which all requests fit, tp and pp in powers of two and
+ * the other degrees as they are asked for: the ways to place them with the widest tp, and how many
+ * of these. 0 = not even on the most. The query must have been answered by sli_estimate_find. */
 size_t sli_estimate_placements(const sli_estimate_query *query,
                                sli_placement placements[SLI_PLACEMENTS_MAX]);
 

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- Texts of any length ---- */
 
@@ -247,6 +248,16 @@ static sl_err gather_warnings(const sli_facts_input *input, sli_run_facts *facts
 
 /* ---- The whole ---- */
 
+/* The format of the cache is told where it is not that of the weights. */
+static const char *model_text(const sli_facts_input *input) {
+    const sli_model_config *model = &input->file->values.model;
+    const char *weights = sli_weight_formats[model->weights].name;
+    const char *cache = sli_cache_formats[model->kv].name;
+    bool differs = strcmp(weights, cache) != 0;
+    return sli_arena_printf(&input->file->arena, "%s %s%s%s", input->deployment->architecture->id,
+                            weights, differs ? ", KV in " : "", differs ? cache : "");
+}
+
 static const char *workload_text(const sli_facts_input *input) {
     const sli_named *workload = &input->file->values.workload;
     const sli_source_type *type = workload->type->item;
@@ -263,7 +274,7 @@ sl_err sli_facts_gather(const sli_facts_input *input, sli_run_facts *facts) {
     *facts = (sli_run_facts){
         .version = sl_version(),
         .workload = workload_text(input),
-        .model = sli_arena_printf(&file->arena, "%s bf16", deployment->architecture->id),
+        .model = model_text(input),
         .hardware = deployment->device->id,
         .policy = scenario->engine.policy.type->name,
         .replica_count = scenario->replicas.count,

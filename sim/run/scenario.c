@@ -8,9 +8,33 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char *const dtypes[] = {"bf16", NULL};
-
 /* ---- model ---- */
+
+/* The names of model/format.c, in its order: a choice is an index into its tables. */
+static const char *const weight_formats[] = {"bf16",  "fp8",   "int8", "q8_0", "q4_0",
+                                             "nvfp4", "mxfp4", "q1_0", NULL};
+static const char *const cache_formats[] = {"bf16",
+                                            "fp8",
+                                            "int8",
+                                            "q8_0",
+                                            "q4_0",
+                                            "nvfp4",
+                                            "mxfp4",
+                                            "6bit",
+                                            "kivi4",
+                                            "kivi2",
+                                            "kvquant_nuq4",
+                                            "kvquant_nuq3",
+                                            "kvquant_nuq2",
+                                            "turboquant_3.5",
+                                            "turboquant_2.5",
+                                            "turboquant_k8v4",
+                                            "turboquant_4bit_nc",
+                                            "turboquant_k3v4_nc",
+                                            "turboquant_3bit_nc",
+                                            "fp8_ds_mla",
+                                            "fp8_ds_mla_mxfp4",
+                                            NULL};
 
 static const sl_param model_params[] = {
     {.name = "name",
@@ -19,15 +43,15 @@ static const sl_param model_params[] = {
      .offset = offsetof(sli_model_config, name)},
     {.name = "weights",
      .type = SL_TYPE_CHOICE,
-     .choices = dtypes,
+     .choices = weight_formats,
      .fallback = "bf16",
-     .help = "format of the weights",
+     .help = "format of the weights, all of them",
      .offset = offsetof(sli_model_config, weights)},
     {.name = "kv",
      .type = SL_TYPE_CHOICE,
-     .choices = dtypes,
+     .choices = cache_formats,
      .fallback = "bf16",
-     .help = "format of the KV cache (vLLM: --kv-cache-dtype)",
+     .help = "format of the KV cache (vLLM: --kv-cache-dtype); recurrent state has its own",
      .offset = offsetof(sli_model_config, kv)},
 };
 
@@ -99,7 +123,8 @@ static const sl_param engine_params[] = {
      .min = 1,
      .max = 1e6,
      .fallback = "16 tokens",
-     .help = "tokens of a KV block (vLLM: --block-size)",
+     .help = "tokens of a KV block (vLLM: --block-size); models with recurrent layers have larger "
+             "ones, multiples of it",
      .offset = offsetof(sli_engine_options, block_tokens)},
     {.name = "max_model_len",
      .type = SL_TYPE_INT,
@@ -174,6 +199,7 @@ static const sli_section engine_section = {
 static const char *const prefix_indexes[] = {"hash", "none", NULL};
 static const char *const prefix_units[] = {"full-blocks", NULL};
 static const char *const prefix_evicts[] = {"lru", NULL};
+static const char *const prefix_states[] = {"aligned", "none", NULL};
 
 static const sl_param prefix_params[] = {
     {.name = "index",
@@ -194,6 +220,14 @@ static const sl_param prefix_params[] = {
      .fallback = "lru",
      .help = "which free block forgets its contents first",
      .offset = offsetof(sli_prefix_config, evict)},
+    {.name = "states",
+     .type = SL_TYPE_CHOICE,
+     .choices = prefix_states,
+     .fallback = "aligned",
+     .help =
+         "what recurrent layers save: aligned = the state where a step ends with a block (vLLM: "
+         "--mamba-cache-mode align); none = nothing, so that no prefix is found",
+     .offset = offsetof(sli_prefix_config, states)},
     {.name = "cache_generated",
      .type = SL_TYPE_BOOL,
      .fallback = "on",

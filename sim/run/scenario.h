@@ -15,11 +15,9 @@
 
 typedef struct sli_model_config {
     const char *name;
-    int weights; /* sli_dtype */
-    int kv;      /* sli_dtype */
+    int weights; /* of sli_weight_formats */
+    int kv;      /* of sli_cache_formats */
 } sli_model_config;
-
-typedef enum sli_dtype { SLI_DTYPE_BF16 } sli_dtype;
 
 typedef struct sli_replicas_config {
     int64_t count;
@@ -55,6 +53,7 @@ typedef struct sli_prefix_config {
     int index; /* sli_prefix_index */
     int unit;
     int evict;
+    int states; /* sli_state_saves */
     bool caches_generated;
 } sli_prefix_config;
 

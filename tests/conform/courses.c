@@ -3,12 +3,33 @@
  * on the engine of the product and on the plain one, it must print the same.
  *
  *     courses FIRST COUNT
+ *
+ * Every world is played twice: for full attention alone, and with layers of other sorts.
  */
 #include "cases.h"
 #include "kernel/time.h"
+#include "model/growth.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Rows that the cost asks for: of each kind of growth. */
+static const sli_growth growths[] = {
+    {SLI_GROWTH_STEPS, 1, INT64_MAX},    {SLI_GROWTH_STEPS, 1, 7},
+    {SLI_GROWTH_STEPS, 3, INT64_MAX},    {SLI_GROWTH_STEPS, 4, 5},
+    {SLI_GROWTH_SAWTOOTH, 6, INT64_MAX}, {SLI_GROWTH_CONSTANT, 1, 3},
+};
+
+enum { GROWTHS = sizeof growths / sizeof growths[0] };
+
+static double visible_ns(const sl_batch_shape *shape) {
+    double ns = 0.0;
+    for (int g = 0; g < GROWTHS; g++) {
+        ns += 0.013 * (g + 1) * (double)shape->decode_visible[g];
+        ns += 0.0011 * (g + 2) * (double)shape->prefill_visible[g];
+    }
+    return ns;
+}
 
 /* A cost that every figure of a shape enters, so that attribution has something to tell apart. */
 static void wavy_step(void *self, const sl_batch_shape *shape, sl_step_cost *cost) {
@@ -20,7 +41,7 @@ static void wavy_step(void *self, const sl_batch_shape *shape, sl_step_cost *cos
             [SL_CAUSE_ATTENTION] = 0.31 * (double)shape->decode_kv_tokens +
                                    0.113 * (double)shape->decode_kv_max +
                                    0.017 * (double)shape->prefill_pairs +
-                                   0.21 * (double)shape->prefill_kv_max,
+                                   0.21 * (double)shape->prefill_kv_max + visible_ns(shape),
             [SL_CAUSE_ELEMENTWISE] = 0.053 * (double)shape->tokens,
             [SL_CAUSE_HEAD] = 1.3 * (double)shape->emitting,
             [SL_CAUSE_COLLECTIVE] = 0.7,
@@ -33,20 +54,28 @@ static void wavy_step(void *self, const sl_batch_shape *shape, sl_step_cost *cos
     cost->total_ns = sli_time_round(total_ns);
 }
 
-static void print_course(const sli_batch_case *it, uint64_t number, bool is_wavy) {
+static void print_course(const sli_batch_case *it, uint64_t number, bool has_groups) {
     static const sl_cost_ops wavy_ops = {.step = wavy_step};
     sli_small_world world;
     _Alignas(max_align_t) unsigned char values[SLI_VALUES_BYTES];
     sli_case_world(it, number, &world, values);
+    if (has_groups) {
+        sli_small_world_regroup(&world, &sli_case_policy(it)->policy);
+    }
+    bool is_wavy = number % 2 == 1;
     sli_manner manner = {.keeps_promises = true};
-    manner.cost.ops = is_wavy ? &wavy_ops : NULL;
+    if (is_wavy) {
+        manner.cost = (sl_cost_model){
+            .ops = &wavy_ops, .growths = growths, .growth_count = GROWTHS};
+    }
     sli_rehearsal rehearsal;
     sli_rehearse(&world, sli_case_policy(it), values, &manner, &rehearsal);
-    printf("%s world %llu %s: %016llx, %lld steps, %lld preemptions, %lld tokens found%s%s\n",
+    printf("%s world %llu %s%s: %016llx, %lld steps, %lld preemptions, %lld tokens found%s%s\n",
            sli_case_name(it), (unsigned long long)number, is_wavy ? "wavy" : "even",
-           (unsigned long long)sli_rehearsal_mark(&rehearsal), (long long)rehearsal.steps,
-           (long long)rehearsal.preemptions, (long long)rehearsal.hit_tokens,
-           rehearsal.broken[0] != '\0' ? ", broken: " : "", rehearsal.broken);
+           has_groups ? ", groups" : "", (unsigned long long)sli_rehearsal_mark(&rehearsal),
+           (long long)rehearsal.steps, (long long)rehearsal.preemptions,
+           (long long)rehearsal.hit_tokens, rehearsal.broken[0] != '\0' ? ", broken: " : "",
+           rehearsal.broken);
     sli_rehearsal_fini(&rehearsal);
 }
 
@@ -59,7 +88,8 @@ int main(int argc, char **argv) {
     uint64_t count = strtoull(argv[2], NULL, 10);
     for (uint64_t number = first; number < first + count; number++) {
         for (int i = 0; i < SLI_CASE_COUNT; i++) {
-            print_course(&sli_batch_cases[i], number, number % 2 == 1);
+            print_course(&sli_batch_cases[i], number, false);
+            print_course(&sli_batch_cases[i], number, true);
         }
     }
     return 0;

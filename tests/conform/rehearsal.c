@@ -97,12 +97,35 @@ static void mark_step(sli_rehearsal *rehearsal, const sl_step_record *step) {
     rehearsal->step_mark += mark_of(values, sizeof values);
 }
 
+/* The blocks of all groups follow from the tokens alone, reservations apart. */
+static void check_held(sli_rehearsal *rehearsal, const sli_core *core, const sl_request *request,
+                       const sl_request_view *view) {
+    const sli_layout *layout = core->pool.config.layout;
+    int64_t end_tokens = view->computed_tokens + view->planned_tokens;
+    int64_t blocks = 0;
+    for (int i = 0; i < layout->group_count; i++) {
+        const sli_group *group = &layout->groups[i];
+        blocks += group->block_pages *
+                  sli_group_step_blocks(group, view->computed_tokens, end_tokens);
+    }
+    if (view->held_blocks < blocks) {
+        break_law(rehearsal, "a request holds fewer blocks than it needs");
+    }
+    if (request->context.reserved_blocks == 0 && view->held_blocks != blocks) {
+        break_law(rehearsal, "a request holds more blocks than it needs");
+    }
+}
+
 static void check_request(sli_rehearsal *rehearsal, const sli_core *core,
                           const sl_request *request) {
     sl_request_view view = sl_plan_request(&core->plan, request);
     int64_t used_tokens = view.computed_tokens + view.planned_tokens;
     if (view.pending_tokens < 0) {
         break_law(rehearsal, "a request computes more tokens than it knows");
+    }
+    if (core->pool.config.layout != NULL) {
+        check_held(rehearsal, core, request, &view);
+        return;
     }
     if (used_tokens > view.held_blocks * core->pool.config.block_tokens) {
         break_law(rehearsal, "a request has more tokens than slots");
@@ -287,6 +310,7 @@ static void set_up(stage *it, const void *values, const sli_manner *manner) {
         .source = sli_script_start(&it->script, small),
     };
     it->config.engine.keeps_promises = manner->keeps_promises;
+    it->config.engine.pool.layout = small->has_layout ? &small->layout : NULL;
     hire(it, values);
     it->config.route_self = it->route_self;
     sl_err err = sli_cluster_init(&it->cluster, &it->world, &it->config);

@@ -154,6 +154,102 @@ void sli_small_world_draw(uint64_t number, sli_small_world *world) {
     draw_requests(&rng, world);
 }
 
+/* ---- Layers of other sorts ---- */
+
+static int64_t draw_block_tokens(sli_rng *rng, int64_t block_tokens) {
+    int64_t times = sli_draw_between(rng, 1, 3);
+    bool divides = block_tokens % times == 0 && sli_draw_once_in(rng, 2);
+    return divides ? block_tokens / times : block_tokens;
+}
+
+static sli_group draw_group(sli_rng *rng, int64_t block_tokens) {
+    static const sli_group_kind kinds[] = {SLI_GROUP_SLIDING, SLI_GROUP_CHUNKED, SLI_GROUP_STATE,
+                                           SLI_GROUP_SLIDING, SLI_GROUP_STATE,   SLI_GROUP_FIXED};
+    sli_group group = {
+        .kind = kinds[sli_rng_below(rng, sli_draw_once_in(rng, 3) ? 6 : 5)],
+        .block_tokens = draw_block_tokens(rng, block_tokens),
+        .block_pages = sli_draw_between(rng, 1, 3),
+    };
+    if (group.kind == SLI_GROUP_SLIDING) {
+        group.span_tokens = sli_draw_between(rng, 1, 40);
+    } else if (group.kind == SLI_GROUP_CHUNKED) {
+        group.span_tokens = block_tokens * sli_draw_between(rng, 1, 4);
+    } else if (group.kind == SLI_GROUP_FIXED) {
+        group.fixed_blocks = sli_draw_between(rng, 1, 4);
+    } else {
+        group.block_tokens = block_tokens; /* there is one size of block that states are saved at */
+    }
+    return group;
+}
+
+static void draw_layout(sli_rng *rng, int64_t block_tokens, sli_layout *layout) {
+    *layout = (sli_layout){.page_bytes = 1, .align_tokens = block_tokens, .is_shareable = true};
+    layout->groups[layout->group_count++] = (sli_group){
+        .kind = SLI_GROUP_GROWING,
+        .block_tokens = block_tokens,
+        .block_pages = sli_draw_once_in(rng, 5) ? 0 : sli_draw_between(rng, 1, 2),
+    };
+    int64_t others = sli_draw_between(rng, layout->groups[0].block_pages > 0 ? 0 : 1, 3);
+    for (int64_t i = 0; i < others; i++) {
+        sli_group group = draw_group(rng, block_tokens);
+        layout->is_shareable = layout->is_shareable && group.kind != SLI_GROUP_FIXED;
+        layout->groups[layout->group_count++] = group;
+    }
+}
+
+/* Pages that a context of the longest length ever could hold, if windows did not move. */
+static int64_t pages_in_full(const sli_layout *layout, int64_t tokens) {
+    int64_t pages = 0;
+    for (int i = 0; i < layout->group_count; i++) {
+        const sli_group *group = &layout->groups[i];
+        int64_t blocks = units_for(tokens, group->block_tokens);
+        pages += group->block_pages * (blocks > group->fixed_blocks ? blocks : group->fixed_blocks);
+    }
+    return pages;
+}
+
+void sli_small_world_regroup(sli_small_world *world, const sl_policy *policy) {
+    sli_rng rng;
+    sli_rng_init(&rng, world->number, "small layout", 0, 0);
+    sli_pool_config *pool = &world->engine.pool;
+    int64_t pool_tokens = pool->block_count * pool->block_tokens;
+    int64_t most_tokens = min_of(pool_tokens, world->engine.max_model_tokens);
+    bool has_budget = (policy->capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
+    world->step_tokens = has_budget ? world->engine.max_batched_tokens : INT64_MAX / 2;
+    world->has_layout = true;
+    draw_layout(&rng, pool->block_tokens, &world->layout);
+    pool->has_index = pool->has_index && world->layout.is_shareable;
+    pool->block_count = pages_in_full(&world->layout, most_tokens);
+}
+
+/* Whether a request could hold so many tokens with the pool to itself, in whatever steps. */
+static bool fits_groups(const sli_small_world *world, int64_t tokens) {
+    for (int64_t from = 0; from < tokens; from++) {
+        int64_t to = min_of(tokens, from + world->step_tokens);
+        int64_t pages = 0;
+        for (int i = 0; i < world->layout.group_count; i++) {
+            const sli_group *group = &world->layout.groups[i];
+            int64_t first = 0;
+            int64_t end = units_for(to, group->block_tokens);
+            if (group->kind == SLI_GROUP_SLIDING && from >= group->span_tokens) {
+                first = (from - group->span_tokens + 1) / group->block_tokens;
+            } else if (group->kind == SLI_GROUP_CHUNKED) {
+                first = from / group->span_tokens * group->span_tokens / group->block_tokens;
+            } else if (group->kind == SLI_GROUP_STATE) {
+                first = from == 0 || units_for(from, group->block_tokens) == end ? end - 1
+                                                                                 : end - 2;
+            } else if (group->kind == SLI_GROUP_FIXED) {
+                end = group->fixed_blocks;
+            }
+            pages += (end - first) * group->block_pages;
+        }
+        if (pages > world->engine.pool.block_count) {
+            return false;
+        }
+    }
+    return true;
+}
+
 sli_small_world sli_small_world_plain(void) {
     return (sli_small_world){
         .replica_count = 1,
@@ -185,7 +281,8 @@ int64_t sli_small_served_tokens(const sli_small_world *world, const sl_request_d
     const sli_pool_config *pool = &world->engine.pool;
     int64_t slots = desc->prompt_tokens + output_tokens - 1;
     bool is_served = output_tokens >= 1 && output_tokens <= room_tokens &&
-                     slots <= pool->block_count * pool->block_tokens;
+                     (world->has_layout ? fits_groups(world, slots)
+                                        : slots <= pool->block_count * pool->block_tokens);
     return is_served ? output_tokens : 0;
 }
 

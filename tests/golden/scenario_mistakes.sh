@@ -128,6 +128,8 @@ sluice 3 check deep/all.yaml --set model=llama-3.1-8b --set replicas.tp=3
 
 title "A key beside a model that was named in short"
 sluice 3 check small.yaml --set model.weights=int3
+sluice 3 check small.yaml --set model.kv=kivi
+sluice 3 check small.yaml --set model.kv=kivi2
 sluice 0 check small.yaml --set model.weights=bf16 --set route.policy=round_robin
 sluice 3 check small.yaml --set hardware.tp=2
 

@@ -102,9 +102,9 @@ static void the_deepest_block_is_evicted_first_after_a_release(void **state) {
     sli_context_release(&contexts[0], &pool);
     assert_int_equal(compute(&pool, &other, 4, &contexts[1]), 0);
     assert_int_equal(sli_context_lookup(&pool, &view, 16), 12);
-    sli_context_extend(&contexts[1], &pool, 8);
+    assert_int_equal(sli_context_extend(&contexts[1], &pool, 8), SL_OK);
     assert_int_equal(sli_context_lookup(&pool, &view, 16), 8);
-    sli_context_extend(&contexts[1], &pool, 12);
+    assert_int_equal(sli_context_extend(&contexts[1], &pool, 12), SL_OK);
     assert_int_equal(sli_context_lookup(&pool, &view, 16), 4);
     assert_int_equal(pool.evicted_blocks, 3);
     sli_context_fini(&contexts[1], &pool);
@@ -153,7 +153,7 @@ static void private_tokens_are_found_by_their_request_alone(void **state) {
     sli_content_view first = reader(1, 2, 12);
     sli_content_view second = reader(2, 2, 12);
     assert_int_equal(compute(&pool, &first, 12, &context), 0);
-    sli_context_extend(&context, &pool, 20);
+    assert_int_equal(sli_context_extend(&context, &pool, 20), SL_OK);
     sli_context_publish(&context, &pool, &first, 19);
     sli_context_release(&context, &pool);
     assert_int_equal(sli_context_lookup(&pool, &first, 20), 16); /* 8 shared, 4 tail, 4 generated */
@@ -168,7 +168,7 @@ static void generated_tokens_are_not_findable_when_that_is_off(void **state) {
     sli_context context = {0};
     sli_content_view view = reader(1, 3, 10); /* the third block ends in generated tokens */
     assert_int_equal(compute(&pool, &view, 10, &context), 0);
-    sli_context_extend(&context, &pool, 16);
+    assert_int_equal(sli_context_extend(&context, &pool, 16), SL_OK);
     sli_context_publish(&context, &pool, &view, 16);
     assert_int_equal(context.published_blocks, 2);
     sli_context_release(&context, &pool);
@@ -211,7 +211,7 @@ static void a_roll_back_keeps_the_reservation(void **state) {
     uint32_t next_to_take = pool.blocks[pool.config.block_count].next;
     assert_int_equal(sli_context_need(&context, &pool, 16), 0);
     assert_int_equal(sli_context_need(&context, &pool, 17), 1);
-    sli_context_extend(&context, &pool, 24);
+    assert_int_equal(sli_context_extend(&context, &pool, 24), SL_OK);
     assert_int_equal(pool.free_blocks, 2);
     sli_context_roll_back(&context, &pool, 4);
     assert_int_equal(context.block_count, 4);

@@ -266,7 +266,7 @@ static void extend(world *it, int i) {
     if (need > count_free(it)) {
         return;
     }
-    sli_context_extend(&it->contexts[i], &it->pool, tokens);
+    assert_int_equal(sli_context_extend(&it->contexts[i], &it->pool, tokens), SL_OK);
     while (need-- > 0) {
         model_take(it, model);
     }
@@ -438,7 +438,7 @@ static bool undo_and_compare(world *it, int i, bool publishes) {
     snapshot after;
     take_snapshot(&it->pool, &before);
     uint64_t evicted = it->pool.evicted_blocks;
-    sli_context_extend(context, &it->pool, request->final_tokens);
+    assert_int_equal(sli_context_extend(context, &it->pool, request->final_tokens), SL_OK);
     if (publishes) {
         sli_context_publish(context, &it->pool, &request->view, request->final_tokens);
         sli_context_retract(context, &it->pool, published_tokens);

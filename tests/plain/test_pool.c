@@ -159,7 +159,7 @@ static void do_publish_or_retract(sli_pool *pool, model *it, uint32_t block, uin
     published->is_findable = true;
     published->key = key;
     published->published_at = it->now;
-    sli_pool_publish(pool, block, key_number(key));
+    sli_pool_publish(pool, block, key_number(key), 1);
 }
 
 static void act_at_random(sli_rng *rng, sli_pool *pool, model *it) {
@@ -220,7 +220,7 @@ static void evicts_what_was_freed_first(void **state) {
     sli_pool pool = pool_of(3, true);
     for (uint32_t block = 0; block < 3; block++) {
         assert_int_equal(sli_pool_take(&pool), block);
-        sli_pool_publish(&pool, block, key_number(block));
+        sli_pool_publish(&pool, block, key_number(block), 1);
     }
     sli_pool_release(&pool, 1);
     sli_pool_release(&pool, 2);
@@ -254,7 +254,7 @@ static sli_pool sound_pool(void) {
     sli_pool pool = pool_of(4, true);
     for (uint32_t block = 0; block < 3; block++) {
         uint32_t taken = sli_pool_take(&pool);
-        sli_pool_publish(&pool, taken, key_number(block));
+        sli_pool_publish(&pool, taken, key_number(block), 1);
     }
     sli_pool_share(&pool, 0);
     sli_pool_release(&pool, 2);

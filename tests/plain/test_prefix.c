@@ -121,7 +121,7 @@ static void compare_hits(const prompt *prompts, int64_t block_tokens) {
         assert_int_equal(found_tokens(&prefix, view, block_tokens), whole_blocks_tokens);
         for (int64_t end = 1; end * block_tokens <= view->prompt_tokens; end++) {
             sli_block_key key = sli_block_key_of(view, (uint32_t)end, block_tokens);
-            sli_prefix_insert(&prefix, next_block++, key);
+            sli_prefix_insert(&prefix, next_block++, key, 1);
         }
     }
     sli_prefix_fini(&prefix);
@@ -160,11 +160,11 @@ static sli_block_key key_number(int number) {
     uint64_t part = (uint64_t)(number / 3);
     switch (number % 3) {
     case 0:
-        return (sli_block_key){part + 1, 1, 1};
+        return (sli_block_key){part + 1, 1, 1, 0};
     case 1:
-        return (sli_block_key){1, (uint32_t)part + 2, 1};
+        return (sli_block_key){1, (uint32_t)part + 2, 1, 0};
     default:
-        return (sli_block_key){1, 1, (uint32_t)part + 2};
+        return (sli_block_key){1, 1, (uint32_t)part + 2, 0};
     }
 }
 
@@ -200,7 +200,7 @@ static void finds_the_oldest_of_equal_copies(void **state) {
         } else {
             list[block] = (listed){true, draw_key(&rng), now};
             choices += oldest_copy(list, list[block].key) != block;
-            sli_prefix_insert(&prefix, block, key_number(list[block].key));
+            sli_prefix_insert(&prefix, block, key_number(list[block].key), 1);
         }
         for (int key = 0; key < DISTINCT_KEYS; key++) {
             assert_int_equal(sli_prefix_find(&prefix, key_number(key)), oldest_copy(list, key));

@@ -8,7 +8,10 @@
  * pool can hold, token by token, takes fewer steps.
  */
 static int64_t stall_limit_steps(const sli_core *core) {
-    return 10000 + 4 * core->pool.config.block_tokens * (int64_t)core->pool.config.block_count;
+    const sli_pool *pool = &core->pool;
+    int64_t block_pages = sli_pool_block_pages(pool);
+    int64_t blocks = pool->config.block_count / (block_pages > 0 ? block_pages : 1);
+    return 10000 + 4 * pool->config.block_tokens * blocks;
 }
 
 static void mark_on_change(void *listener) {
@@ -61,7 +64,7 @@ static void begin_step(sli_domain *domain, int64_t now_ns) {
     sli_core *core = &domain->core;
     sl_batch_shape shape;
     sl_step_cost cost;
-    sli_core_shape(core, &shape);
+    sli_core_shape(core, &domain->cost, &shape);
     domain->cost.ops->step(domain->cost.self, &shape, &cost);
     sli_core_attribute(core, &domain->cost, cost.total_ns);
     domain->step = (sl_step_record){

@@ -46,8 +46,10 @@ static void book(sli_core *core, sl_request *request, int64_t tokens) {
 /* Takes slots for tokens that fit; full blocks are findable from now on, before the step runs. */
 static void reserve(sli_core *core, sl_request *request, int64_t tokens) {
     int64_t end_tokens = request->computed_tokens + tokens;
-    if (end_tokens > request->context.tokens) {
-        sli_context_extend(&request->context, &core->pool, end_tokens);
+    if (end_tokens > request->context.tokens &&
+        sli_context_extend(&request->context, &core->pool, end_tokens) != SL_OK) {
+        out_of_memory(core);
+        return;
     }
     sli_context_publish(&request->context, &core->pool, &request->content, end_tokens);
     book(core, request, tokens);
@@ -61,6 +63,37 @@ static sl_answer short_of(int64_t missing_blocks) {
     return (sl_answer){.code = SL_ANSWER_SHORT, .missing_blocks = missing_blocks};
 }
 
+/* ---- Where states are saved ---- */
+
+/* The block of the group that keeps states which can be found again; 0 = there is none. */
+static int64_t state_block_tokens(const sli_pool *pool) {
+    for (int i = 0; i < sli_pool_window_count(pool) && pool->config.has_index; i++) {
+        const sli_group *group = sli_pool_window_group(pool, i);
+        if (group->kind == SLI_GROUP_STATE) {
+            return group->block_tokens;
+        }
+    }
+    return 0;
+}
+
+/* Cuts a chunk of a prompt so that it ends with a block, and so that the last full block of what is
+ * known ends a chunk (vLLM, _mamba_block_aligned_split). A chunk within a block is left alone. */
+static int64_t cut_to_state(const sli_core *core, const sl_request *request,
+                            int64_t computed_tokens, int64_t tokens) {
+    int64_t block_tokens = state_block_tokens(&core->pool);
+    if (block_tokens == 0 || request->known_tokens - computed_tokens <= 1) {
+        return tokens;
+    }
+    int64_t last_tokens = request->known_tokens / block_tokens * block_tokens;
+    int64_t end_tokens = computed_tokens + tokens;
+    if (end_tokens < last_tokens) {
+        int64_t cut = end_tokens / block_tokens * block_tokens - computed_tokens;
+        return cut > 0 ? cut : tokens;
+    }
+    bool passes_last = computed_tokens < last_tokens && last_tokens < end_tokens;
+    return passes_last ? last_tokens - computed_tokens : tokens;
+}
+
 /* ---- Taking for many at once ---- */
 
 /* What each running request is offered. */
@@ -69,16 +102,26 @@ typedef struct offer {
     bool only_decoding; /* pass over the others */
 } offer;
 
-static int64_t want_tokens(const sl_request *request, offer each) {
+static int64_t want_tokens(const sli_core *core, const sl_request *request, offer each) {
     if (each.only_decoding && !sli_request_is_decoding(request)) {
         return 0;
     }
-    return min_of(sli_request_pending(request), each.cap_tokens);
+    return cut_to_state(core, request, request->computed_tokens,
+                        min_of(sli_request_pending(request), each.cap_tokens));
 }
 
-static bool is_last_wanting(const sl_request *request, offer each) {
+/* What it gets out of a budget. */
+static int64_t offered_tokens(const sli_core *core, const sl_request *request, offer each,
+                              int64_t budget_tokens) {
+    int64_t tokens = want_tokens(core, request, each);
+    return tokens <= budget_tokens
+               ? tokens
+               : cut_to_state(core, request, request->computed_tokens, budget_tokens);
+}
+
+static bool is_last_wanting(const sli_core *core, const sl_request *request, offer each) {
     for (request = request->next; request != NULL; request = request->next) {
-        if (want_tokens(request, each) > 0) {
+        if (want_tokens(core, request, each) > 0) {
             return false;
         }
     }
@@ -93,8 +136,8 @@ static sl_answer check_all(sli_core *core, offer each) {
         if (request->planned_tokens > 0) {
             return break_rule(core, request, "a request was taken twice in one plan");
         }
-        int64_t tokens = min_of(want_tokens(request, each), budget_left);
-        if (tokens < want_tokens(request, each) && !is_last_wanting(request, each)) {
+        int64_t tokens = offered_tokens(core, request, each, budget_left);
+        if (tokens < want_tokens(core, request, each) && !is_last_wanting(core, request, each)) {
             return (sl_answer){.code = SL_ANSWER_BUDGET};
         }
         budget_left -= core->state.budget_left == INT64_MAX ? 0 : tokens;
@@ -109,7 +152,7 @@ static sl_answer take_offered(sli_core *core, offer each) {
         return answer;
     }
     for (sl_request *request = core->first_running; request != NULL; request = request->next) {
-        int64_t tokens = min_of(want_tokens(request, each), core->state.budget_left);
+        int64_t tokens = offered_tokens(core, request, each, core->state.budget_left);
         if (tokens > 0) {
             reserve(core, request, tokens);
             answer.tokens += tokens;
@@ -142,6 +185,7 @@ static sl_answer take(sl_plan *plan, sl_request *request, int64_t tokens) {
         return break_rule(core, request, "less than one token was taken");
     }
     tokens = min_of(min_of(tokens, sli_request_pending(request)), core->state.budget_left);
+    tokens = cut_to_state(core, request, request->computed_tokens, tokens);
     if (tokens == 0) {
         return (sl_answer){.code = SL_ANSWER_BUDGET};
     }
@@ -196,6 +240,9 @@ static sl_answer admit(sl_plan *plan, sl_request *request, const sl_admission *a
     int64_t tokens = admissible_tokens(core, admission, request->known_tokens - hit_tokens);
     if (tokens == 0) {
         return (sl_answer){.code = SL_ANSWER_BUDGET};
+    }
+    if (!admission->all_or_nothing) {
+        tokens = cut_to_state(core, request, hit_tokens, tokens);
     }
     sli_acquisition acquisition = {
         .hit_tokens = hit_tokens,

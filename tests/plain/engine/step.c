@@ -1,5 +1,7 @@
 #include "engine/step.h"
 
+#include "model/growth.h"
+
 static int64_t max_of(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
@@ -26,8 +28,21 @@ static bool is_decode_row(const sl_request *request) {
     return request->planned_tokens == 1 && request->computed_tokens > 0;
 }
 
-static void add_request(sl_batch_shape *shape, const sl_request *request) {
+/* What the cost model asks for besides, token by token. */
+static void add_visible(sl_batch_shape *shape, const sl_cost_model *model,
+                        const sl_request *request) {
+    int64_t *sums = is_decode_row(request) ? shape->decode_visible : shape->prefill_visible;
+    for (int g = 0; g < model->growth_count; g++) {
+        for (int64_t i = 1; i <= request->planned_tokens; i++) {
+            sums[g] += sli_growth_at(&model->growths[g], request->computed_tokens + i);
+        }
+    }
+}
+
+static void add_request(sl_batch_shape *shape, const sl_cost_model *model,
+                        const sl_request *request) {
     int64_t chunk_tokens = request->planned_tokens;
+    add_visible(shape, model, request);
     shape->tokens += chunk_tokens;
     shape->sequences++;
     shape->emitting += request->computed_tokens + chunk_tokens == request->known_tokens;
@@ -38,12 +53,12 @@ static void add_request(sl_batch_shape *shape, const sl_request *request) {
     }
 }
 
-void sli_core_shape(const sli_core *core, sl_batch_shape *shape) {
+void sli_core_shape(const sli_core *core, const sl_cost_model *model, sl_batch_shape *shape) {
     *shape = (sl_batch_shape){0};
     for (const sl_request *request = core->first_running; request != NULL;
          request = request->next) {
         if (request->planned_tokens > 0) {
-            add_request(shape, request);
+            add_request(shape, model, request);
         }
     }
 }
@@ -60,7 +75,7 @@ void sli_core_attribute(sli_core *core, const sl_cost_model *model, int64_t step
     sl_request *request;
     for (request = core->first_running; request != NULL; request = request->next) {
         if (is_decode_row(request)) {
-            add_request(&decodes, request);
+            add_request(&decodes, model, request);
         }
     }
     sli_own decode_own;
@@ -70,7 +85,7 @@ void sli_core_attribute(sli_core *core, const sl_cost_model *model, int64_t step
             request->step_own = decode_own;
         } else if (request->planned_tokens > 0) {
             sl_batch_shape alone = {0};
-            add_request(&alone, request);
+            add_request(&alone, model, request);
             own_of(model, &alone, step_ns, &request->step_own);
         }
     }
@@ -136,30 +151,42 @@ static void leave(sli_core *core, sl_request *request, sl_outcome outcome,
     listener->ended(listener->self, request);
 }
 
-/* Returns whether the request got further. It may be gone afterwards. */
-static bool advance_one(sli_core *core, sl_request *request, const sli_listener *listener) {
+/* Returns whether any got further. */
+static bool compute_all(sli_core *core) {
     bool is_further = false;
-    if (request->planned_tokens > 0) {
-        is_further = compute_planned(request);
-        if (request->computed_tokens == request->known_tokens) {
-            emit_token(core, request);
+    for (sl_request *request = core->first_running; request != NULL; request = request->next) {
+        if (request->planned_tokens > 0) {
+            is_further = compute_planned(request) || is_further;
+            sli_context_slide(&request->context, &core->pool, &request->content,
+                              request->computed_tokens, false);
         }
-        update_phase(request, core->world->loop.now_ns);
     }
+    for (sl_request *request = core->first_running; request != NULL; request = request->next) {
+        sli_context_slide(&request->context, &core->pool, &request->content,
+                          request->computed_tokens, true);
+    }
+    return is_further;
+}
+
+/* It may be gone afterwards. */
+static void finish_one(sli_core *core, sl_request *request, const sli_listener *listener) {
+    if (request->computed_tokens == request->known_tokens) {
+        emit_token(core, request);
+    }
+    update_phase(request, core->world->loop.now_ns);
     if (request->record.generated_tokens == request->desc.output_tokens) {
         leave(core, request, SL_FINISHED, listener);
     } else if (request->is_cancelled) {
         leave(core, request, SL_ABORTED, listener);
     }
-    return is_further;
 }
 
 void sli_core_advance(sli_core *core, const sli_listener *listener) {
-    bool is_further = false;
+    bool is_further = compute_all(core);
     sl_request *request = core->first_running;
     while (request != NULL) {
         sl_request *next = request->next;
-        is_further = advance_one(core, request, listener) || is_further;
+        finish_one(core, request, listener);
         request = next;
     }
     core->stalled_steps = is_further ? 0 : core->stalled_steps + 1;

@@ -39,7 +39,7 @@ void sli_plan_request(const sl_plan *plan, const sl_request *request, sl_request
         .pending_tokens = sli_request_pending(request),
         .planned_tokens = request->planned_tokens,
         .max_tokens = has_limit ? request->desc.max_tokens : room_tokens,
-        .held_blocks = request->context.block_count,
+        .held_blocks = request->context.held_blocks,
     };
 }
 

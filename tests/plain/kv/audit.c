@@ -16,7 +16,7 @@ static const char *audit_queue(const sli_pool *pool) {
             return "the free queue is not linked both ways";
         }
         free_blocks++;
-        cached_blocks += pool->config.has_index && pool->prefix.entries[block].is_findable;
+        cached_blocks += pool->config.has_index ? pool->prefix.entries[block].pages : 0;
         if (free_blocks > pool->config.block_count) {
             return "the free queue is a cycle";
         }
@@ -61,6 +61,23 @@ static const char *audit_index(const sli_pool *pool) {
     return NULL;
 }
 
+static void count_chain(const sli_pool *pool, uint32_t first, uint32_t *holders) {
+    for (uint32_t page = first; page != SLI_NO_BLOCK; page = pool->blocks[page].next_page) {
+        holders[page]++;
+    }
+}
+
+static void count_holds(const sli_pool *pool, const sli_context *context, uint32_t *holders) {
+    for (int64_t i = 0; i < context->block_count; i++) {
+        count_chain(pool, context->blocks[i], holders);
+    }
+    for (int i = 0; i < sli_pool_window_count(pool); i++) {
+        for (int64_t j = 0; j < context->windows[i].count; j++) {
+            count_chain(pool, context->windows[i].blocks[j].first_page, holders);
+        }
+    }
+}
+
 static const char *audit_holders(const sli_pool *pool, const sli_context *const *contexts,
                                  size_t context_count) {
     uint32_t *holders = calloc((size_t)pool->config.block_count, sizeof *holders);
@@ -68,9 +85,7 @@ static const char *audit_holders(const sli_pool *pool, const sli_context *const 
         return "no memory for the audit";
     }
     for (size_t i = 0; i < context_count; i++) {
-        for (int64_t j = 0; j < contexts[i]->block_count; j++) {
-            holders[contexts[i]->blocks[j]]++;
-        }
+        count_holds(pool, contexts[i], holders);
     }
     const char *fault = NULL;
     for (uint32_t block = 0; block < pool->config.block_count && fault == NULL; block++) {

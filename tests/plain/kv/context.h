@@ -8,16 +8,18 @@
 #ifndef SLUICE_KV_CONTEXT_H
 #define SLUICE_KV_CONTEXT_H
 
-#include "kv/pool.h"
+#include "kv/window.h"
 
 /* Zeroed holds nothing. */
 typedef struct sli_context {
-    uint32_t *blocks; /* in order of position */
+    uint32_t *blocks; /* of the first group, in order of position: the first page of each */
     int64_t block_count;
     int64_t block_capacity;
     int64_t tokens;           /* slots reserved */
     int64_t reserved_blocks;  /* taken at once by the acquisition, kept by a roll-back */
     int64_t published_blocks; /* the first ones, whose contents are findable */
+    sli_window windows[SLI_GROUP_MAX - 1]; /* of the other groups */
+    int64_t held_blocks;                   /* of the pool, in all groups */
 } sli_context;
 
 /* What an acquisition asks for; counts of tokens include those found in the index. */
@@ -32,7 +34,7 @@ typedef struct sli_acquisition {
 
 /*
  * Tokens of the contents that the index holds from the start on, in whole blocks, at most
- * max_tokens. O(hit blocks).
+ * max_tokens, with all that the other groups keep at that place. O(hit blocks).
  */
 int64_t sli_context_lookup(const sli_pool *pool, const sli_content_view *view, int64_t max_tokens);
 
@@ -45,11 +47,11 @@ SL_NODISCARD sl_err sli_context_acquire(sli_context *context, sli_pool *pool,
                                         const sli_acquisition *acquisition,
                                         int64_t *missing_blocks);
 
-/* Blocks that must be taken before the context has `tokens` slots; may be 0. O(1). */
+/* Blocks of the pool that must be taken before the context has `tokens` slots; may be 0. O(1). */
 int64_t sli_context_need(const sli_context *context, const sli_pool *pool, int64_t tokens);
 
 /* Reserves slots up to `tokens`; sli_context_need of them must be free. O(blocks taken). */
-void sli_context_extend(sli_context *context, sli_pool *pool, int64_t tokens);
+SL_NODISCARD sl_err sli_context_extend(sli_context *context, sli_pool *pool, int64_t tokens);
 
 /* Makes all full blocks of the first `tokens` tokens findable. O(blocks published). */
 void sli_context_publish(sli_context *context, sli_pool *pool, const sli_content_view *view,
@@ -58,7 +60,13 @@ void sli_context_publish(sli_context *context, sli_pool *pool, const sli_content
 /* Takes publications beyond the first `tokens` tokens back. Nobody else may share them. */
 void sli_context_retract(sli_context *context, sli_pool *pool, int64_t tokens);
 
-/* Gives up the slots beyond `tokens`, none of them published: as if never extended. */
+/* So many tokens are computed: windows give back what they have passed, contents that others may
+ * find first, what nobody can find only when `gives_blank`. */
+void sli_context_slide(sli_context *context, sli_pool *pool, const sli_content_view *view,
+                       int64_t tokens, bool gives_blank);
+
+/* Gives up the slots beyond `tokens`, none of them published: as if never extended. With one group
+ * only. */
 void sli_context_roll_back(sli_context *context, sli_pool *pool, int64_t tokens);
 
 /* Gives everything back, the deepest block first, so that it is evicted first. O(blocks). */

@@ -8,6 +8,11 @@ static uint32_t sentinel_of(const sli_pool *pool) {
     return (uint32_t)pool->config.block_count;
 }
 
+/* Cached blocks that are lost when this one is handed out. */
+static int64_t cached_with(const sli_pool *pool, uint32_t block) {
+    return pool->config.has_index ? pool->prefix.entries[block].pages : 0;
+}
+
 /* Links a block in front of another of the queue; in front of the sentinel is the tail. */
 static void link_before(sli_pool *pool, uint32_t block, uint32_t place) {
     uint32_t previous = pool->blocks[place].previous;
@@ -16,7 +21,7 @@ static void link_before(sli_pool *pool, uint32_t block, uint32_t place) {
     pool->blocks[previous].next = block;
     pool->blocks[place].previous = block;
     pool->free_blocks++;
-    pool->cached_blocks += pool->config.has_index && pool->prefix.entries[block].is_findable;
+    pool->cached_blocks += cached_with(pool, block);
 }
 
 static void unlink_free(sli_pool *pool, uint32_t block) {
@@ -24,7 +29,7 @@ static void unlink_free(sli_pool *pool, uint32_t block) {
     pool->blocks[it->previous].next = it->next;
     pool->blocks[it->next].previous = it->previous;
     pool->free_blocks--;
-    pool->cached_blocks -= pool->config.has_index && pool->prefix.entries[block].is_findable;
+    pool->cached_blocks -= cached_with(pool, block);
 }
 
 sl_err sli_pool_init(sli_pool *pool, const sli_pool_config *config) {
@@ -52,6 +57,7 @@ sl_err sli_pool_init(sli_pool *pool, const sli_pool_config *config) {
     blocks[sentinel].previous = sentinel;
     blocks[sentinel].next = sentinel;
     for (uint32_t block = 0; block < block_count; block++) {
+        blocks[block].next_page = SLI_NO_BLOCK;
         link_before(pool, block, sentinel);
     }
     return SL_OK;
@@ -72,7 +78,8 @@ uint32_t sli_pool_take(sli_pool *pool) {
     SL_ASSERT(block != sentinel_of(pool));
     unlink_free(pool, block);
     pool->blocks[block].reference_count = 1;
-    if (pool->config.has_index && pool->prefix.entries[block].is_findable) {
+    pool->blocks[block].next_page = SLI_NO_BLOCK;
+    if (sli_pool_is_findable(pool, block)) {
         sli_prefix_remove(&pool->prefix, block);
         pool->evicted_blocks++;
         pool->epoch++;
@@ -99,14 +106,53 @@ void sli_pool_release(sli_pool *pool, uint32_t block) {
 void sli_pool_put_back(sli_pool *pool, uint32_t block) {
     sli_block *it = &pool->blocks[block];
     SL_ASSERT(it->reference_count == 1);
-    SL_ASSERT(!pool->config.has_index || !pool->prefix.entries[block].is_findable);
+    SL_ASSERT(!sli_pool_is_findable(pool, block));
     it->reference_count = 0;
     link_before(pool, block, pool->blocks[sentinel_of(pool)].next);
 }
 
-void sli_pool_publish(sli_pool *pool, uint32_t block, sli_block_key key) {
+/* ---- Chains ---- */
+
+uint32_t sli_pool_take_chain(sli_pool *pool, int64_t pages) {
+    uint32_t first = sli_pool_take(pool);
+    uint32_t last = first;
+    for (int64_t i = 1; i < pages; i++) {
+        uint32_t page = sli_pool_take(pool);
+        pool->blocks[last].next_page = page;
+        last = page;
+    }
+    return first;
+}
+
+void sli_pool_share_chain(sli_pool *pool, uint32_t first) {
+    for (uint32_t page = first; page != SLI_NO_BLOCK; page = pool->blocks[page].next_page) {
+        sli_pool_share(pool, page);
+    }
+}
+
+void sli_pool_release_chain(sli_pool *pool, uint32_t first) {
+    for (uint32_t page = first; page != SLI_NO_BLOCK; page = pool->blocks[page].next_page) {
+        sli_pool_release(pool, page);
+    }
+}
+
+/* The last page first, so that the first one is at the head again. */
+void sli_pool_put_back_chain(sli_pool *pool, uint32_t first) {
+    if (pool->blocks[first].next_page != SLI_NO_BLOCK) {
+        sli_pool_put_back_chain(pool, pool->blocks[first].next_page);
+    }
+    sli_pool_put_back(pool, first);
+}
+
+/* ---- Contents ---- */
+
+bool sli_pool_is_findable(const sli_pool *pool, uint32_t block) {
+    return pool->config.has_index && pool->prefix.entries[block].is_findable;
+}
+
+void sli_pool_publish(sli_pool *pool, uint32_t block, sli_block_key key, int64_t pages) {
     SL_ASSERT(pool->blocks[block].reference_count > 0);
-    sli_prefix_insert(&pool->prefix, block, key);
+    sli_prefix_insert(&pool->prefix, block, key, (uint32_t)pages);
     pool->epoch++;
 }
 
@@ -118,4 +164,29 @@ void sli_pool_retract(sli_pool *pool, uint32_t block) {
 
 int64_t sli_pool_blocks_for(const sli_pool *pool, int64_t tokens) {
     return (tokens + pool->config.block_tokens - 1) / pool->config.block_tokens;
+}
+
+void sli_pool_forget_private(sli_pool *pool, uint64_t request) {
+    uint32_t sentinel = sentinel_of(pool);
+    for (uint32_t block = pool->blocks[sentinel].next; block != sentinel;
+         block = pool->blocks[block].next) {
+        const sli_prefix_entry *entry = &pool->prefix.entries[block];
+        if (entry->is_findable && entry->key.scope == 0 && entry->key.id == request) {
+            pool->cached_blocks -= entry->pages;
+            sli_prefix_remove(&pool->prefix, block);
+            pool->epoch++;
+        }
+    }
+}
+
+int64_t sli_pool_block_pages(const sli_pool *pool) {
+    return pool->config.layout != NULL ? pool->config.layout->groups[0].block_pages : 1;
+}
+
+int sli_pool_window_count(const sli_pool *pool) {
+    return pool->config.layout != NULL ? pool->config.layout->group_count - 1 : 0;
+}
+
+const sli_group *sli_pool_window_group(const sli_pool *pool, int window) {
+    return &pool->config.layout->groups[1 + window];
 }

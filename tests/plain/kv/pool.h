@@ -5,10 +5,15 @@
  * is the order of eviction: blocks are taken from its head and return to its tail, which makes it
  * LRU (vLLM v1, block_pool.py). The prefix index finds blocks in use and free ones alike. Knows
  * nothing of requests or steps.
+ *
+ * With a layout the blocks of the pool are pages, and a block of a group is as many of them as the
+ * layout says. They are taken, shared and given back together, the first one ahead of the others;
+ * it alone is in the index, so that contents are lost as soon as it is handed out again.
  */
 #ifndef SLUICE_KV_POOL_H
 #define SLUICE_KV_POOL_H
 
+#include "kv/layout.h"
 #include "kv/prefix.h"
 
 #include <stdbool.h>
@@ -17,6 +22,7 @@ typedef struct sli_block {
     uint32_t reference_count;
     uint32_t previous; /* in the free queue */
     uint32_t next;
+    uint32_t next_page; /* of the same block of a group; SLI_NO_BLOCK ends it */
 } sli_block;
 
 typedef struct sli_pool_config {
@@ -24,6 +30,7 @@ typedef struct sli_pool_config {
     int64_t block_tokens;
     bool has_index;
     bool caches_generated;
+    const sli_layout *layout; /* NULL = one group, a block of the pool for each of its own */
 } sli_pool_config;
 
 typedef struct sli_pool {
@@ -54,9 +61,29 @@ void sli_pool_release(sli_pool *pool, uint32_t block);
 /* Gives an only, unfindable block back as the next to be taken: as if it never had been. O(1). */
 void sli_pool_put_back(sli_pool *pool, uint32_t block);
 
-/* Makes the contents of a held block findable, or no longer so. */
-void sli_pool_publish(sli_pool *pool, uint32_t block, sli_block_key key);
+/* Makes the contents of a held block findable, or no longer so; it is the first of so many. */
+void sli_pool_publish(sli_pool *pool, uint32_t block, sli_block_key key, int64_t pages);
 void sli_pool_retract(sli_pool *pool, uint32_t block);
+
+/* Whether the contents of a block are findable. */
+bool sli_pool_is_findable(const sli_pool *pool, uint32_t block);
+
+/* Private contents of a request that lie in the queue cannot be found any more. O(queue). */
+void sli_pool_forget_private(sli_pool *pool, uint64_t request);
+
+/* Blocks of the pool that a block of the first group takes. */
+int64_t sli_pool_block_pages(const sli_pool *pool);
+
+/* Groups behind the first. */
+int sli_pool_window_count(const sli_pool *pool);
+const sli_group *sli_pool_window_group(const sli_pool *pool, int window);
+
+/* The same for a block of a group, which is a chain of `pages` >= 1 blocks of the pool. O(pages).
+ */
+uint32_t sli_pool_take_chain(sli_pool *pool, int64_t pages);
+void sli_pool_share_chain(sli_pool *pool, uint32_t first);
+void sli_pool_release_chain(sli_pool *pool, uint32_t first);
+void sli_pool_put_back_chain(sli_pool *pool, uint32_t first);
 
 /* ceil(tokens / block_tokens). */
 int64_t sli_pool_blocks_for(const sli_pool *pool, int64_t tokens);

@@ -11,10 +11,10 @@ sli_block_key sli_block_key_of(const sli_content_view *view, uint32_t end_block,
     if (last_token < view->prompt_tokens && content->id_count > 0) {
         int64_t unit = last_token / content->id_tokens;
         if (unit < content->id_count) {
-            return (sli_block_key){content->ids[unit], content->scope, end_block};
+            return (sli_block_key){content->ids[unit], content->scope, end_block, 0};
         }
     }
-    return (sli_block_key){view->request, 0, end_block};
+    return (sli_block_key){view->request, 0, end_block, 0};
 }
 
 sl_err sli_prefix_init(sli_prefix *prefix, uint32_t pool_blocks) {
@@ -51,7 +51,7 @@ static uint32_t bucket_of(const sli_prefix *prefix, sli_block_key key) {
 }
 
 static bool is_same(sli_block_key a, sli_block_key b) {
-    return a.id == b.id && a.scope == b.scope && a.end_block == b.end_block;
+    return a.id == b.id && a.scope == b.scope && a.end_block == b.end_block && a.group == b.group;
 }
 
 uint32_t sli_prefix_find(const sli_prefix *prefix, sli_block_key key) {
@@ -63,10 +63,11 @@ uint32_t sli_prefix_find(const sli_prefix *prefix, sli_block_key key) {
 }
 
 /* Behind the others of its bucket, so that the oldest copy is found first. */
-void sli_prefix_insert(sli_prefix *prefix, uint32_t block, sli_block_key key) {
+void sli_prefix_insert(sli_prefix *prefix, uint32_t block, sli_block_key key, uint32_t pages) {
     sli_prefix_entry *entry = &prefix->entries[block];
     SL_ASSERT(!entry->is_findable);
-    *entry = (sli_prefix_entry){.key = key, .next = SLI_NO_BLOCK, .is_findable = true};
+    *entry = (sli_prefix_entry){
+        .key = key, .next = SLI_NO_BLOCK, .pages = pages, .is_findable = true};
     uint32_t *link = &prefix->buckets[bucket_of(prefix, key)];
     while (*link != SLI_NO_BLOCK) {
         link = &prefix->entries[*link].next;

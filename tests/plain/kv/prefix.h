@@ -23,6 +23,7 @@ typedef struct sli_block_key {
     uint64_t id;        /* a content id, or the request for private contents */
     uint32_t scope;     /* namespace of the id; 0 = private */
     uint32_t end_block; /* position: number of blocks up to and including this one */
+    uint32_t group;     /* of the layout */
 } sli_block_key;
 
 /* Where the tokens of a request come from. */
@@ -34,14 +35,16 @@ typedef struct sli_content_view {
 
 /*
  * The key of the block that ends at token end_block * block_tokens of a request: the id of the
- * content unit that holds its last token, if that lies in the shared part of the prompt.
+ * content unit that holds its last token, if that lies in the shared part of the prompt. Of the
+ * first group.
  */
 sli_block_key sli_block_key_of(const sli_content_view *view, uint32_t end_block,
                                int64_t block_tokens);
 
 typedef struct sli_prefix_entry {
     sli_block_key key;
-    uint32_t next; /* block in the same bucket, SLI_NO_BLOCK ends it */
+    uint32_t next;  /* block in the same bucket, SLI_NO_BLOCK ends it */
+    uint32_t pages; /* that lead to nothing without this one, itself included */
     bool is_findable;
 } sli_prefix_entry;
 
@@ -58,7 +61,7 @@ void sli_prefix_fini(sli_prefix *prefix);
 uint32_t sli_prefix_find(const sli_prefix *prefix, sli_block_key key);
 
 /* The block must not be findable yet. */
-void sli_prefix_insert(sli_prefix *prefix, uint32_t block, sli_block_key key);
+void sli_prefix_insert(sli_prefix *prefix, uint32_t block, sli_block_key key, uint32_t pages);
 
 /* The block must be findable. */
 void sli_prefix_remove(sli_prefix *prefix, uint32_t block);

@@ -98,9 +98,10 @@ static void rows_must_increase(void **state) {
     sli_mark mark = {"s.yaml", 4, 8};
     sli_fixed_row rows[] = {{10, 100}, {20, 200}, {20, 300}};
     sli_cost_config config = {.kind = SLI_COST_FIXED, .fixed.table = {.rows = rows, .count = 2}};
-    assert_int_equal(sli_cost_check(&config, mark, "cost", &diag), SL_OK);
+    sli_cost_subject unknown = {0};
+    assert_int_equal(sli_cost_check(&config, &unknown, mark, "cost", &diag), SL_OK);
     config.fixed.table.count = 3;
-    assert_int_equal(sli_cost_check(&config, mark, "cost", &diag), SL_ERR_CONFIG);
+    assert_int_equal(sli_cost_check(&config, &unknown, mark, "cost", &diag), SL_ERR_CONFIG);
     assert_non_null(strstr(diag.first->message, "row 3 has 20 after 20"));
     assert_int_equal(diag.first->mark.line, 4);
     sli_diag_fini(&diag);
@@ -131,9 +132,13 @@ static void scenario_chooses_the_model(void **state) {
     sli_diag diag = {0};
     scenario read = {0};
     assert_int_equal(read_scenario(&arena, &diag, "{}", &read), SL_OK);
-    assert_int_equal(read.cost.kind, SLI_COST_PNORM);
+    assert_int_equal(read.cost.kind, SLI_COST_AUTO);
     assert_int_equal(read_scenario(&arena, &diag, "cost: pnorm", &read), SL_OK);
     assert_int_equal(read.cost.kind, SLI_COST_PNORM);
+    assert_int_equal(read_scenario(&arena, &diag, "cost: roofline", &read), SL_OK);
+    assert_int_equal(read.cost.kind, SLI_COST_ROOFLINE);
+    assert_int_equal(read_scenario(&arena, &diag, "cost: auto", &read), SL_OK);
+    assert_int_equal(read.cost.kind, SLI_COST_AUTO);
 
     scenario fixed = {0};
     assert_int_equal(

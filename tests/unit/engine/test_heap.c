@@ -33,7 +33,9 @@ static void world_init(world *it, uint64_t number) {
     for (int i = 0; i < REQUESTS; i++) {
         it->requests[i].admit_order = (uint64_t)((i * 7 + 3) % REQUESTS);
     }
-    it->heaps[SLI_HEAP_LONGEST].kind = SLI_HEAP_LONGEST;
+    for (int kind = 0; kind < SLI_HEAP_KIND_COUNT; kind++) {
+        it->heaps[kind].kind = (sli_heap_kind)kind;
+    }
 }
 
 static void world_fini(world *it) {
@@ -86,7 +88,7 @@ static void add_or_remove(world *it, int kind, int i) {
     it->is_in[kind][i] = !it->is_in[kind][i];
 }
 
-/* A request is in heaps of both kinds, which do not disturb each other. */
+/* A request is in heaps of all kinds, which do not disturb each other. */
 static void the_smallest_key_is_first_whoever_comes_and_goes(void **state) {
     (void)state;
     static world it;

@@ -120,9 +120,9 @@ static void replica_init(replica *it, const setup *wanted, bool keeps_promises) 
         .pool = {.block_count = wanted->block_count, .block_tokens = 4},
     };
     assert_int_equal(sli_world_init(&it->world, 1, &it->probe, 1), SL_OK);
-    assert_int_equal(
-        sli_core_init(&it->core, &it->world, 0, &it->config, &policy, &it->promise, &it->shared),
-        SL_OK);
+    assert_int_equal(sli_core_init(&it->core, &it->world, 0, &it->config, &policy, &it->promise,
+                                   &it->shared, NULL),
+                     SL_OK);
     for (uint64_t i = 0; i < REQUESTS; i++) {
         /* Prompts of 4, 5 and 6 tokens: their blocks fill up in different steps. */
         const sl_request_desc desc = {.prompt_tokens = 4 + (int64_t)i,

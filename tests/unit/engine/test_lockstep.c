@@ -63,7 +63,7 @@ static void world_init(world *it, uint64_t number) {
                                     .has_index = true,
                                     .caches_generated = true};
     assert_int_equal(sli_pool_init(&it->pool, &config), SL_OK);
-    assert_int_equal(sli_lockstep_init(&it->lockstep, config.block_tokens), SL_OK);
+    assert_int_equal(sli_lockstep_init(&it->lockstep, &config, NULL), SL_OK);
 }
 
 static void world_fini(world *it) {
@@ -101,7 +101,7 @@ static void assert_agrees(const world *it) {
                                                              : first_finish;
         assert_int_equal(sli_lockstep_computed(&it->lockstep, &it->requests[i]),
                          one->computed_tokens);
-        assert_int_equal(sli_lockstep_needs_block(&it->lockstep, &it->requests[i]),
+        assert_int_equal(sli_lockstep_member_need(&it->lockstep, &it->requests[i]),
                          asks_for_block(it, i, 0));
     }
     assert_int_equal(it->lockstep.count, count);

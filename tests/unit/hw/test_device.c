@@ -97,6 +97,8 @@ static void profiles_hold_the_published_peaks(void **state) {
         assert_true(device->bf16_flops_per_s.value == facts[i].flops_per_s);
         assert_int_equal(device->sm_count.value, facts[i].sm_count);
         assert_true(device->link_bytes_per_s.value == facts[i].link_bytes_per_s);
+        assert_int_equal(device->node_devices.value, 8);
+        assert_false(device->node_devices.origin.is_assumed);
     }
 }
 
@@ -116,6 +118,8 @@ static void missing_coefficients_are_those_of_the_h100_and_assumed(void **state)
     const sli_device *h100 = read_device(w, "h100-sxm");
     sli_device bare = {0};
     assert_int_equal(resolve_text(w, PEAKS, &bare), SL_OK);
+    assert_int_equal(bare.node_devices.value, h100->node_devices.value);
+    assert_true(bare.node_devices.origin.is_assumed);
 
     const sli_figure *measured[64];
     const sli_figure *assumed[64];

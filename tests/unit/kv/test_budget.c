@@ -54,16 +54,35 @@ static sli_memory_config memory_of(const char *text) {
     return config;
 }
 
-static sli_budget_query query_of(const sli_architecture *architecture, const sli_device *device,
-                                 int64_t tp) {
-    return (sli_budget_query){
+static const sli_layout *layout_of(const sli_architecture *architecture,
+                                   const sli_layout_options *options) {
+    sli_layout *layout = sli_arena_alloc(&arena, sizeof *layout);
+    char why[128];
+    assert_non_null(layout);
+    assert_int_equal(sli_layout_make(architecture, options, layout, why, sizeof why), SL_OK);
+    return layout;
+}
+
+static sli_budget_query query_in(const sli_architecture *architecture, const sli_device *device,
+                                 int64_t tp, const char *weights, const char *cache) {
+    sli_budget_query query = {
         .architecture = architecture,
         .device = device,
-        .tp = tp,
-        .block_tokens = 16,
-        .max_batched_tokens = 8192,
+        .weights = sli_weight_format_find(weights),
+        .options = {.cache = sli_cache_format_find(cache),
+                    .block_tokens = 16,
+                    .tp = tp,
+                    .max_batched_tokens = 8192,
+                    .max_model_tokens = architecture->context_native_tokens},
         .max_seqs = 256,
     };
+    query.layout = layout_of(architecture, &query.options);
+    return query;
+}
+
+static sli_budget_query query_of(const sli_architecture *architecture, const sli_device *device,
+                                 int64_t tp) {
+    return query_in(architecture, device, tp, "bf16", "bf16");
 }
 
 /* By hand: .9 x 81,559 MiB = 76,968,728,985.6; 2 x 32,761,446,400; 2 x 8192 x 5120 x 4 + 256 x
@@ -219,8 +238,86 @@ static void given_blocks_are_taken_as_they_are(void **state) {
     assert_true(budget.is_overridden);
     sli_memory_config none = {0};
     assert_int_equal(read_memory("{kv_blocks: 0}", &none), SL_ERR_CONFIG);
+    assert_int_equal(read_memory("{window_pages: kept}", &none), SL_ERR_CONFIG);
     assert_int_equal(read_memory("{utilization: 1.5}", &none), SL_ERR_CONFIG);
     assert_int_equal(read_memory("{graphs: 7}", &none), SL_ERR_CONFIG);
+}
+
+/* Two A100s of 40 GB leave each 3.8 GB: room for 20,000 tokens of 131,072 bytes, but not of the
+ * 262,144 that one rank alone would need for them. */
+static void other_degrees_have_pages_of_their_own(void **state) {
+    (void)state;
+    sli_memory_config config = memory_of("{}");
+    sli_budget_query query = query_of(qwen, a100_40g, 1);
+    query.options.block_tokens = 20000;
+    query.layout = layout_of(qwen, &query.options);
+    assert_int_equal(query.layout->page_bytes, INT64_C(20000) * 262144);
+    assert_int_equal(sli_budget_smallest_tp(&config, &query), 2);
+}
+
+static void without_a_layout_it_knows_the_other_terms(void **state) {
+    (void)state;
+    sli_memory_config config = memory_of("{}");
+    sli_budget_query query = query_of(qwen, h100, 1);
+    query.layout = NULL;
+    sli_budget budget;
+    sli_budget_compute(&config, &query, &budget);
+    assert_int_equal(budget.weights_bytes, INT64_C(65522892800));
+    assert_int_equal(budget.kv_bytes, INT64_C(9344096665));
+    assert_int_equal(budget.block_bytes, 0);
+    assert_int_equal(budget.blocks, 0);
+}
+
+/* 32,761,446,400 parameters of a byte; 8,192 rows of keys and values a token, of 72 bytes each: 18
+ * for 32 elements. */
+static void formats_weigh_what_they_say(void **state) {
+    (void)state;
+    sli_memory_config config = memory_of("{}");
+    sli_budget_query query = query_in(qwen, h100, 1, "fp8", "q4_0");
+    sli_budget budget;
+    sli_budget_compute(&config, &query, &budget);
+    assert_int_equal(budget.weights_bytes, INT64_C(32761446400));
+    assert_int_equal(budget.block_bytes, 16 * 64 * 2 * 8 * 72);
+    assert_int_equal(budget.kv_bytes, INT64_C(9344096665) + INT64_C(32761446400));
+    assert_int_equal(budget.blocks, INT64_C(42105543065) / 1179648);
+    sli_diag diag = {0};
+    query = query_in(llama, a100_40g, 1, "bf16", "q4_0");
+    config = memory_of("{utilization: 0.1}");
+    assert_int_equal(sli_budget_find(&config, &query, (sli_mark){0}, NULL, &diag, &budget),
+                     SL_ERR_FIT);
+    assert_non_null(strstr(diag.first->message, "llama-3.1-8b (bf16, KV in q4_0) at tp 1"));
+    sli_diag_fini(&diag);
+}
+
+/* A token of Qwen3.5 9B holds four pages of 8 layers x 528 tokens x 4,096 bytes: one of its full
+ * layers, three of states. */
+static void fits_when_all_pages_of_one_token_do(void **state) {
+    (void)state;
+    const sli_architecture *hybrid = NULL;
+    sli_catalogue_site site = {0};
+    sli_diag diag = {0};
+    assert_int_equal(sli_architecture_read(&arena, "qwen3.5-9b", site, &diag, &hybrid), SL_OK);
+    const int64_t page_bytes = 8 * 528 * 4096;
+    sli_memory_config config = memory_of("{}");
+    sli_budget_query query = query_of(hybrid, h100, 1);
+    sli_budget budget;
+    sli_budget_compute(&config, &query, &budget);
+    assert_int_equal(budget.block_bytes, page_bytes);
+    assert_int_equal(budget.least_blocks, 4);
+    assert_int_equal(budget.blocks, budget.kv_bytes / page_bytes);
+    config.other_bytes += budget.kv_bytes - 4 * page_bytes;
+    sli_budget_compute(&config, &query, &budget);
+    assert_int_equal(budget.blocks, 4);
+    assert_int_equal(sli_budget_shortfall(&budget), 0);
+    config.other_bytes += 1;
+    sli_budget_compute(&config, &query, &budget);
+    assert_int_equal(budget.blocks, 0);
+    assert_int_equal(sli_budget_shortfall(&budget), 1);
+    assert_int_equal(sli_budget_find(&config, &query, (sli_mark){0}, NULL, &diag, &budget),
+                     SL_ERR_FIT);
+    assert_non_null(strstr(diag.first->message, "and KV pages for one token of 66.00 MiB, out of"));
+    assert_non_null(strstr(diag.first->message, "tp 2 is the smallest that fits"));
+    sli_diag_fini(&diag);
 }
 
 int main(void) {
@@ -234,6 +331,10 @@ int main(void) {
         cmocka_unit_test(degrees_that_do_not_divide_are_passed_over),
         cmocka_unit_test(scenario_overrides_every_term),
         cmocka_unit_test(given_blocks_are_taken_as_they_are),
+        cmocka_unit_test(other_degrees_have_pages_of_their_own),
+        cmocka_unit_test(without_a_layout_it_knows_the_other_terms),
+        cmocka_unit_test(formats_weigh_what_they_say),
+        cmocka_unit_test(fits_when_all_pages_of_one_token_do),
     };
     return cmocka_run_group_tests(tests, read_all, free_all);
 }

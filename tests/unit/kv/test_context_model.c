@@ -202,7 +202,7 @@ static void model_acquire(world *it, tenant *who, const sli_acquisition *want, i
 /* All but the last token; now and then fewer, which leaves more to be computed a second time. What
  * is parked must be taken back whole. */
 static int64_t draw_most_hit_tokens(world *it, const tenant *who) {
-    bool is_parked = sli_pool_parked(&it->pools[who->pool], &who->context) != NULL;
+    bool is_parked = sli_pool_parked(&it->pools[who->pool], &who->context, 0) != NULL;
     bool is_modest = !is_parked && draw(it, 0, 3) == 0;
     return is_modest ? draw(it, 0, who->known_tokens - 1) : who->known_tokens - 1;
 }
@@ -222,7 +222,7 @@ static void acquire(world *it, tenant *who) {
         it->census.refusals++;
         return;
     }
-    it->census.moves += sli_pool_parked(&it->pools[1 - who->pool], &who->context) != NULL;
+    it->census.moves += sli_pool_parked(&it->pools[1 - who->pool], &who->context, 0) != NULL;
     model_acquire(it, who, &want, take_to);
 }
 

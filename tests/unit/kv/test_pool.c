@@ -144,15 +144,15 @@ static void park(world *it) {
     int parker = (int)draw(it, 0, PARKERS - 1);
     sli_context *context = &it->parkers[parker];
     int64_t left_blocks = count_owned(it, parker);
-    const sli_span *span = sli_pool_parked(&it->pool, context);
+    const sli_span *span = sli_pool_parked(&it->pool, context, 0);
     assert_int_equal(span != NULL ? span->blocks : 0, left_blocks);
     if (span == NULL) {
         int64_t blocks = draw(it, 0, it->loose_blocks);
         it->loose_blocks -= blocks;
-        sli_pool_park(&it->pool, context, blocks);
+        sli_pool_park(&it->pool, context, 0, 0, blocks);
         push_many(it, parker, blocks);
     } else if (draw(it, 0, 1) == 0) {
-        assert_int_equal(sli_pool_unpark(&it->pool, context), left_blocks);
+        sli_pool_unpark(&it->pool, context, 0, 0, left_blocks);
         drop_owner(it, parker);
         it->loose_blocks += left_blocks;
     } else {
@@ -256,7 +256,7 @@ static void blank_blocks_join_their_blank_neighbours(void **state) {
     sli_pool_give_blank(&pool, 100000);
     sli_pool_put_back(&pool, 100000);
     assert_int_equal(count_spans(&pool), 1);
-    sli_pool_park(&pool, &parker, 300000);
+    sli_pool_park(&pool, &parker, 0, 0, 300000);
     sli_pool_give_blank(&pool, 100000);
     assert_int_equal(count_spans(&pool), 3);
     sli_pool_take(&pool, 300000); /* the head, exactly */
@@ -277,16 +277,15 @@ static void what_is_parked_in_two_pools_is_kept_apart(void **state) {
     for (int p = 0; p < 2; p++) {
         pool_init(&pools[p], 10, 1);
         sli_pool_take(&pools[p], 10);
-        sli_pool_park(&pools[p], &parker, 3 + p);
+        sli_pool_park(&pools[p], &parker, 0, 0, 3 + p);
     }
-    assert_int_equal(sli_pool_parked(&pools[0], &parker)->blocks, 3);
-    assert_int_equal(sli_pool_parked(&pools[1], &parker)->blocks, 4);
-    assert_int_equal(sli_pool_unpark(&pools[0], &parker), 3);
-    assert_null(sli_pool_parked(&pools[0], &parker));
-    assert_int_equal(sli_pool_unpark(&pools[0], &parker), 0);
-    sli_pool_park(&pools[0], &parker, 2);
+    assert_int_equal(sli_pool_parked(&pools[0], &parker, 0)->blocks, 3);
+    assert_int_equal(sli_pool_parked(&pools[1], &parker, 0)->blocks, 4);
+    sli_pool_unpark(&pools[0], &parker, 0, 0, 3);
+    assert_null(sli_pool_parked(&pools[0], &parker, 0));
+    sli_pool_park(&pools[0], &parker, 0, 0, 2);
     sli_pool_take(&pools[1], 1); /* the deepest of the four */
-    assert_int_equal(sli_pool_parked(&pools[1], &parker)->blocks, 3);
+    assert_int_equal(sli_pool_parked(&pools[1], &parker, 0)->blocks, 3);
     assert_int_equal(pools[0].cached_blocks + pools[1].cached_blocks, 5);
     sli_pool_forget_parked(&parker);
     assert_null(parker.parked);

@@ -115,7 +115,7 @@ static void a_free_copy_is_split_in_its_place(void **state) {
     sli_span *copy = sli_prefix_add(&pool, &document, 0, 6, NULL);
     sli_pool_give_blank(&pool, 1);
     sli_pool_release(&pool, copy);
-    sli_pool_park(&pool, &parker, 2);
+    sli_pool_park(&pool, &parker, 0, 0, 2);
     sli_prefix_split(&pool, copy->run, 2);
     const sli_span *lower = pool.queue.after->after;
     const sli_span *upper = lower->after;

@@ -49,17 +49,21 @@ static void has_message(const world *w, const char *part) {
     fail_msg("no message with '%s'", part);
 }
 
+static int64_t token_bytes(const sli_architecture *architecture, int64_t tp) {
+    return sli_state_rank(architecture, &sli_cache_formats[0], 1, tp).cached;
+}
+
 /* Llama: 32 layers x 2 (key, value) x 8 heads x 128 x 2 B = 131,072 B = 128 KiB. */
 static void llama_leaves_128_kib_a_token(void **state) {
     const sli_architecture *llama = read_model(*state, "llama-3.1-8b");
     assert_int_equal(sli_architecture_layers(llama), 32);
-    assert_int_equal(sli_state_token_bytes(llama), 128 * 1024);
+    assert_int_equal(token_bytes(llama, 1), 128 * 1024);
 }
 
 /* Qwen3: 64 x 2 x 8 x 128 x 2 B = 256 KiB a token. */
 static void qwen_leaves_8_gib_for_32_ki_tokens(void **state) {
     const sli_architecture *qwen = read_model(*state, "qwen3-32b");
-    assert_int_equal(sli_state_token_bytes(qwen) * 32768, INT64_C(8) << 30);
+    assert_int_equal(token_bytes(qwen, 1) * 32768, INT64_C(8) << 30);
 }
 
 /* By hand for Llama: a layer is 4096 x 48 x 128 + 4096 x 4096 + 3 x 4096 x 14336 = 218,103,808;
@@ -91,9 +95,9 @@ static void ranks_share_everything_evenly(void **state) {
         for (int i = 0; i < SLI_TP_COUNT; i++) {
             int64_t tp = sli_tp_degrees[i];
             assert_true(sli_parallel_divides(model, tp));
-            assert_int_equal(tp * sli_state_token_rank_bytes(model, tp),
-                             sli_state_token_bytes(model));
-            assert_int_equal(tp * sli_params_rank_bytes(model, tp), 2 * sli_params_total(model));
+            assert_int_equal(tp * token_bytes(model, tp), token_bytes(model, 1));
+            assert_int_equal(tp * sli_params_rank_bytes(model, &sli_weight_formats[0], tp),
+                             2 * sli_params_total(model));
         }
     }
 }
@@ -104,7 +108,12 @@ static void weights_on_a_rank_round_up(void **state) {
     odd.vocab_tokens = 128257;
     int64_t bytes = 2 * sli_params_total(&odd);
     assert_int_not_equal(bytes % 8, 0);
-    assert_int_equal(sli_params_rank_bytes(&odd, 8), bytes / 8 + 1);
+    assert_int_equal(sli_params_rank_bytes(&odd, &sli_weight_formats[0], 8), bytes / 8 + 1);
+    /* 17 bytes for 32 parameters, a rest of less than that as well. */
+    const sli_weight_format *mxfp4 = sli_weight_format_find("mxfp4");
+    int64_t groups = sli_params_total(&odd) / 32 + 1;
+    assert_int_not_equal(sli_params_total(&odd) % 32, 0);
+    assert_int_equal(sli_params_rank_bytes(&odd, mxfp4, 1), groups * 17);
 }
 
 /* Reads a model with these attentions, feed-forwards and layers. */
@@ -143,7 +152,7 @@ static void refuses_ranks_that_do_not_divide(void **state) {
     assert_false(sli_parallel_divides(few_heads, 4));
     assert_int_equal(sli_parallel_check(few_heads, 4, mark, "replicas.tp", &w->diag),
                      SL_ERR_CONFIG);
-    has_message(w, "2 key-value heads");
+    has_message(w, "2 key-value heads of m; 1 and 2 do");
 
     /* The last of three runs is the one that cannot be cut. */
     const sli_architecture *odd_width = NULL;
@@ -152,7 +161,7 @@ static void refuses_ranks_that_do_not_divide(void **state) {
                      SL_OK);
     assert_int_equal(sli_parallel_check(odd_width, 2, mark, "replicas.tp", &w->diag),
                      SL_ERR_CONFIG);
-    has_message(w, "127 columns of the feed-forward");
+    has_message(w, "127 columns of the feed-forward of m; only 1 does");
     assert_int_equal(w->diag.last->mark.line, 3);
     assert_string_equal(w->diag.last->path, "replicas.tp");
 }
@@ -229,17 +238,17 @@ static void layers_add_up_over_runs(void **state) {
         read_text(w, "{" FULL "}", "{" DENSE "}", "[[2, full, dense], [3, full, dense]]", &model),
         SL_OK);
     assert_int_equal(sli_architecture_layers(model), 5);
-    assert_int_equal(sli_state_token_bytes(model), 5 * 2 * 2 * 16 * 2);
+    assert_int_equal(token_bytes(model, 1), 5 * 2 * 2 * 16 * 2);
 }
 
 /* The engine runs full attention and dense feed-forwards so far. */
 static void says_what_cannot_be_run(void **state) {
     world *w = *state;
-    assert_null(sli_architecture_unheld(read_model(w, "llama-3.1-8b")));
-    assert_null(sli_architecture_unheld(read_model(w, "qwen3-32b")));
-    assert_string_equal(sli_architecture_unheld(read_model(w, "mistral-7b-v0.1"))->name, "sliding");
-    assert_string_equal(sli_architecture_unheld(read_model(w, "qwen3-30b-a3b"))->name, "moe");
-    assert_string_equal(sli_architecture_unheld(read_model(w, "deepseek-v3"))->name, "mla");
+    assert_null(sli_architecture_unplain(read_model(w, "llama-3.1-8b")));
+    assert_null(sli_architecture_unplain(read_model(w, "qwen3-32b")));
+    assert_string_equal(sli_architecture_unplain(read_model(w, "mistral-7b-v0.1"))->name, "sliding");
+    assert_string_equal(sli_architecture_unplain(read_model(w, "qwen3-30b-a3b"))->name, "moe");
+    assert_string_equal(sli_architecture_unplain(read_model(w, "deepseek-v3"))->name, "mla");
 
     static const char *const special[] = {
         "window: 8 tokens", "chunk: 8 tokens", "value_dim: 8",
@@ -251,7 +260,7 @@ static void says_what_cannot_be_run(void **state) {
             &w->arena, "{odd: {type: gqa, q_heads: 4, kv_heads: 2, head_dim: 16, %s}}", special[i]);
         assert_int_equal(read_text(w, attention, "{" DENSE "}", "[[1, odd, dense]]", &model),
                          SL_OK);
-        assert_string_equal(sli_architecture_unheld(model)->name, "odd");
+        assert_string_equal(sli_architecture_unplain(model)->name, "odd");
     }
 }
 

@@ -206,7 +206,7 @@ static void formats_weigh_rows_with_their_scales(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const sli_cache_format *format = sli_cache_format_find(cases[i].format);
         assert_non_null(format);
-        assert_int_equal(sli_format_row_bytes(format, cases[i].sort, cases[i].elements),
+        assert_int_equal(sli_format_row_bytes(format, cases[i].sort, 1, cases[i].elements),
                          cases[i].bytes);
     }
     assert_null(sli_cache_format_find("int3"));

@@ -1,0 +1,81 @@
+/*
+ * What a context holds of a group behind the first: a window, a chunk, a state, a fixed number.
+ *
+ * Floor kv. Part of a context (kv/context.h). Between steps a window holds the blocks from the
+ * first one kept at its computed tokens on (kv/layout.h says which); what it has passed goes back.
+ * A prefix can be continued only where all that is kept at its end can be found.
+ *
+ * Blocks whose contents others may find are held one by one, all others are only counted; those are
+ * findable by their own context alone, and only as long as the window has not passed them.
+ */
+#ifndef SLUICE_KV_WINDOW_H
+#define SLUICE_KV_WINDOW_H
+
+#include "kv/pool.h"
+
+/* A block that others may find. */
+typedef struct sli_window_hold {
+    struct sli_window_hold *upper;
+    struct sli_window_hold *deeper;
+    int64_t position; /* in blocks of the group */
+    sli_span *block;
+} sli_window_hold;
+
+/* Zeroed holds nothing. Positions are in blocks of the group. */
+typedef struct sli_window {
+    sli_window_hold *uppermost;
+    sli_window_hold *deepest;
+    int64_t first_block;     /* of what is held; of a state the first and the last block are */
+    int64_t end_block;       /* exclusive; both equal = nothing is held */
+    int64_t published_block; /* before it all that is held can be found; not of a state */
+    bool is_first_saved;     /* of a state, found by its own context: of the first block */
+    bool is_last_saved;      /* and of the last one, if that is another */
+} sli_window;
+
+/* The window of a context in a pool. */
+typedef struct sli_window_site {
+    sli_pool *pool;
+    struct sli_context *context;
+    const sli_content_view *view; /* NULL where contents do not matter */
+    const sli_group *group;
+    uint32_t number; /* of the group in the layout */
+} sli_window_site;
+
+/* The longest prefix of at most `tokens`, a multiple of `align_tokens`, whose window is findable.
+ * O(blocks looked up); each block that is missing rules all prefixes out that need it. */
+int64_t sli_window_fit(const sli_window_site *site, int64_t tokens, int64_t align_tokens);
+
+/* Blocks of the pool that sharing the window behind a prefix uses up, as they lie in the queue. */
+int64_t sli_window_free_blocks(const sli_window_site *site, int64_t tokens);
+
+/* Shares the window behind a prefix. It must hold nothing. */
+void sli_window_share(sli_window *window, const sli_window_site *site, int64_t tokens);
+
+/* Blocks of the pool that are needed for slots up to `tokens`, behind a prefix of `prefix_tokens`
+ * that is not shared yet, or 0. O(1). */
+int64_t sli_window_need(const sli_window *window, const sli_group *group, int64_t prefix_tokens,
+                        int64_t tokens);
+
+/* Says that these blocks have been taken. O(1). */
+void sli_window_grow(sli_window *window, const sli_group *group, int64_t tokens);
+
+/* With `tokens` computed, what is full within the first limit_tokens becomes findable. */
+void sli_window_publish(sli_window *window, const sli_window_site *site, int64_t tokens,
+                        int64_t limit_tokens);
+
+/* Takes publications beyond `tokens` back. Nobody may have found them since. */
+void sli_window_retract(sli_window *window, const sli_window_site *site, int64_t tokens);
+
+/* What has been passed at `tokens` computed tokens: gives back what others may find, deepest first,
+ * and answers how many blocks of the pool are left over, for the caller to give. O(blocks held one
+ * by one that go). */
+int64_t sli_window_slide(sli_window *window, const sli_window_site *site, int64_t tokens);
+
+/* Blocks of the pool that it holds. */
+int64_t sli_window_blocks(const sli_window *window, const sli_group *group);
+
+/* Gives everything back, deepest first; what only its context can find is parked if it will be
+ * back. */
+void sli_window_release(sli_window *window, const sli_window_site *site, bool will_be_back);
+
+#endif

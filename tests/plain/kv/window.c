@@ -1,0 +1,214 @@
+#include "kv/window.h"
+
+#include "base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The rule of a group ---- */
+
+static int64_t max_of(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* The first block that is kept between steps. */
+static int64_t first_kept(const sli_group *group, int64_t tokens) {
+    switch (group->kind) {
+    case SLI_GROUP_SLIDING:
+        return max_of(0, tokens - (group->span_tokens - 1)) / group->block_tokens;
+    case SLI_GROUP_CHUNKED:
+        return tokens / group->span_tokens * group->span_tokens / group->block_tokens;
+    case SLI_GROUP_STATE:
+        return max_of(0, tokens - 1) / group->block_tokens;
+    case SLI_GROUP_GROWING:
+    case SLI_GROUP_FIXED:
+        break;
+    }
+    return 0;
+}
+
+/* The block behind the last one that slots up to `tokens` need. */
+static int64_t end_needed(const sli_group *group, int64_t tokens) {
+    if (group->kind == SLI_GROUP_FIXED) {
+        return group->fixed_blocks;
+    }
+    return (tokens + group->block_tokens - 1) / group->block_tokens;
+}
+
+/* ---- Looking up ---- */
+
+static uint32_t find(const sli_window_site *site, const sli_content_view *view, int64_t position) {
+    sli_block_key key = sli_block_key_of(view, (uint32_t)(position + 1), site->group->block_tokens);
+    key.group = site->number;
+    return sli_prefix_find(&site->pool->prefix, key);
+}
+
+static bool fits(const sli_window_site *site, const sli_content_view *view, int64_t tokens) {
+    int64_t end = tokens / site->group->block_tokens;
+    for (int64_t position = first_kept(site->group, tokens); position < end; position++) {
+        if (find(site, view, position) == SLI_NO_BLOCK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int64_t sli_window_fit(const sli_window_site *site, const sli_content_view *view, int64_t tokens,
+                       int64_t align_tokens) {
+    int64_t fit = tokens / align_tokens * align_tokens;
+    while (fit > 0 && !fits(site, view, fit)) {
+        fit -= align_tokens;
+    }
+    return fit;
+}
+
+int64_t sli_window_free_pages(const sli_window_site *site, const sli_content_view *view,
+                              int64_t tokens) {
+    int64_t end = tokens / site->group->block_tokens;
+    int64_t pages = 0;
+    for (int64_t position = first_kept(site->group, tokens); position < end; position++) {
+        bool is_free = site->pool->blocks[find(site, view, position)].reference_count == 0;
+        pages += is_free ? site->group->block_pages : 0;
+    }
+    return pages;
+}
+
+/* ---- Holding ---- */
+
+static sl_err append(sli_window *window, int64_t position, uint32_t first_page) {
+    if (window->count == window->capacity) {
+        int64_t capacity = window->capacity > 0 ? 2 * window->capacity : 8;
+        sli_window_block *blocks = realloc(window->blocks, (size_t)capacity * sizeof *blocks);
+        if (blocks == NULL) {
+            return SL_ERR_NOMEM;
+        }
+        window->blocks = blocks;
+        window->capacity = capacity;
+    }
+    window->blocks[window->count++] = (sli_window_block){position, first_page};
+    window->end_block = position + 1;
+    return SL_OK;
+}
+
+sl_err sli_window_share(sli_window *window, const sli_window_site *site,
+                        const sli_content_view *view, int64_t tokens) {
+    SL_ASSERT(window->count == 0);
+    int64_t end = tokens / site->group->block_tokens;
+    for (int64_t position = first_kept(site->group, tokens); position < end; position++) {
+        uint32_t first_page = find(site, view, position);
+        sli_pool_share_chain(site->pool, first_page);
+        SL_TRY(append(window, position, first_page));
+    }
+    return SL_OK;
+}
+
+/* The positions that are missing: from *from up to the answer. A state skips all but the last. */
+static int64_t missing_range(const sli_window *window, const sli_window_site *site,
+                             int64_t prefix_tokens, int64_t tokens, int64_t *from) {
+    int64_t end = end_needed(site->group, tokens);
+    *from = max_of(window->end_block, prefix_tokens / site->group->block_tokens);
+    if (site->group->kind == SLI_GROUP_STATE && *from < end) {
+        *from = end - 1;
+    }
+    return end;
+}
+
+int64_t sli_window_need(const sli_window *window, const sli_window_site *site,
+                        int64_t prefix_tokens, int64_t tokens) {
+    int64_t from;
+    int64_t end = missing_range(window, site, prefix_tokens, tokens, &from);
+    return max_of(0, end - from) * site->group->block_pages;
+}
+
+sl_err sli_window_extend(sli_window *window, const sli_window_site *site, int64_t prefix_tokens,
+                         int64_t tokens) {
+    int64_t from;
+    int64_t end = missing_range(window, site, prefix_tokens, tokens, &from);
+    for (int64_t position = from; position < end; position++) {
+        uint32_t first_page = sli_pool_take_chain(site->pool, site->group->block_pages);
+        SL_TRY(append(window, position, first_page));
+    }
+    return SL_OK;
+}
+
+/* ---- Publishing ---- */
+
+/* A state is that behind the last token, so only full where this ends a block. */
+static bool is_full(const sli_group *group, int64_t position, int64_t tokens) {
+    int64_t end_tokens = (position + 1) * group->block_tokens;
+    return group->kind == SLI_GROUP_STATE ? end_tokens == tokens : end_tokens <= tokens;
+}
+
+void sli_window_publish(sli_window *window, const sli_window_site *site,
+                        const sli_content_view *view, int64_t tokens, int64_t limit_tokens) {
+    if (site->group->kind == SLI_GROUP_FIXED) {
+        return;
+    }
+    for (int64_t i = 0; i < window->count; i++) {
+        const sli_window_block *block = &window->blocks[i];
+        if (is_full(site->group, block->position, tokens) &&
+            (block->position + 1) * site->group->block_tokens <= limit_tokens &&
+            !sli_pool_is_findable(site->pool, block->first_page)) {
+            sli_block_key key = sli_block_key_of(view, (uint32_t)(block->position + 1),
+                                                 site->group->block_tokens);
+            key.group = site->number;
+            sli_pool_publish(site->pool, block->first_page, key, site->group->block_pages);
+        }
+    }
+}
+
+void sli_window_retract(sli_window *window, const sli_window_site *site, int64_t tokens) {
+    for (int64_t i = window->count - 1; i >= 0; i--) {
+        const sli_window_block *block = &window->blocks[i];
+        if ((block->position + 1) * site->group->block_tokens > tokens &&
+            sli_pool_is_findable(site->pool, block->first_page)) {
+            sli_pool_retract(site->pool, block->first_page);
+        }
+    }
+}
+
+/* ---- Giving back ---- */
+
+static bool is_shared(const sli_window_site *site, const sli_content_view *view, int64_t position) {
+    return sli_block_key_of(view, (uint32_t)(position + 1), site->group->block_tokens).scope != 0;
+}
+
+void sli_window_slide(sli_window *window, const sli_window_site *site, const sli_content_view *view,
+                      int64_t tokens, bool gives_blank) {
+    int64_t first = first_kept(site->group, tokens);
+    int64_t passed = 0;
+    while (passed < window->count && window->blocks[passed].position < first) {
+        passed++;
+    }
+    int64_t kept = 0; /* blank ones that wait for their turn */
+    for (int64_t i = passed - 1; i >= 0; i--) {
+        const sli_window_block *block = &window->blocks[i];
+        bool is_found = sli_pool_is_findable(site->pool, block->first_page);
+        if (is_found && !is_shared(site, view, block->position)) {
+            sli_pool_retract(site->pool, block->first_page);
+            is_found = false;
+        }
+        if (is_found || gives_blank) {
+            sli_pool_release_chain(site->pool, block->first_page);
+            window->blocks[i].position = -1;
+        } else {
+            kept++;
+        }
+    }
+    int64_t to = 0;
+    for (int64_t i = 0; i < window->count; i++) {
+        if (window->blocks[i].position >= 0) {
+            window->blocks[to++] = window->blocks[i];
+        }
+    }
+    SL_ASSERT(to == window->count - passed + kept);
+    window->count = to;
+}
+
+void sli_window_release(sli_window *window, const sli_window_site *site) {
+    while (window->count > 0) {
+        sli_pool_release_chain(site->pool, window->blocks[--window->count].first_page);
+    }
+    free(window->blocks);
+    *window = (sli_window){0};
+}
