@@ -1,6 +1,7 @@
 #include "engine/jump.h"
 
 #include "base/minmax.h"
+#include "engine/plan.h"
 #include "engine/step.h"
 #include "kernel/time.h"
 
@@ -17,7 +18,7 @@ static int64_t steps_allowed(const sli_jump *jump, const sli_core *core) {
 }
 
 /* The first step's blocks are taken already; the others must find theirs free, among them what
- * windows leave behind at the end of the step before. */
+ * windows leave behind at the end of the step before, which may be room for who waits. */
 static int64_t steps_with_blocks(const sli_core *core, int64_t steps) {
     const sli_lockstep *lockstep = &core->lockstep;
     int64_t free_blocks = core->pool.free_blocks;
@@ -25,10 +26,12 @@ static int64_t steps_with_blocks(const sli_core *core, int64_t steps) {
         if (!sli_lockstep_is_quiet(lockstep, i)) {
             return i;
         }
-        free_blocks += sli_lockstep_passed(lockstep, i - 1) - sli_lockstep_need(lockstep, i);
-        if (free_blocks < 0) {
+        int64_t need_blocks = sli_lockstep_need(lockstep, i);
+        free_blocks += sli_lockstep_passed(lockstep, i - 1);
+        if (free_blocks < need_blocks || sli_core_may_admit(core, free_blocks, need_blocks > 0)) {
             return i;
         }
+        free_blocks -= need_blocks;
     }
     return steps;
 }

@@ -302,16 +302,17 @@ static bool is_admission(const sl_admission *admission) {
            admission->keep_free_blocks >= 0;
 }
 
-/* More than the pool has is never granted, and the same whatever it is. */
+/* More than the pool has is never granted, and the same whatever it is: blocks of no group are
+ * larger than the place of a hit. */
 static sli_acquisition acquisition_of(const sli_core *core, const sl_request *request,
                                       const sl_admission *admission, sli_hit hit, int64_t tokens) {
     const sli_pool_config *pool = &core->pool.config;
     int64_t too_many_blocks = pool->block_count + 1;
+    int64_t largest_tokens = pool->layout != NULL ? pool->layout->align_tokens : pool->block_tokens;
     return (sli_acquisition){
         .hit = hit,
         .tokens = hit.blocks * pool->block_tokens + tokens,
-        .reserve_tokens = sli_min_i64(admission->reserve_tokens,
-                                      too_many_blocks * pool->block_tokens),
+        .reserve_tokens = sli_min_i64(admission->reserve_tokens, too_many_blocks * largest_tokens),
         .fit_tokens = admission->whole_prompt_fits ? request->known_tokens : 0,
         .keep_free_blocks = sli_min_i64(admission->keep_free_blocks, too_many_blocks),
     };
@@ -516,12 +517,20 @@ static void note_promise(sli_core *core) {
         .disturbances = core->state.repeat_disturbances,
         .arrival_count = arrivals_seen(core),
         .head_count = core->shared->head_count,
+        .free_blocks = core->pool.free_blocks,
     };
     core->has_ended = false;
 }
 
+bool sli_core_may_admit(const sli_core *core, int64_t free_blocks, bool takes_blocks) {
+    const sli_pool *pool = &core->pool;
+    bool has_room = free_blocks > core->promise.free_blocks;
+    bool may_forget = takes_blocks && pool->window_count > 0 && pool->cached_blocks > 0;
+    return (has_room || may_forget) && sli_core_waiting(core) > 0;
+}
+
 static bool plan_by_promise(sli_core *core) {
-    if (!sli_core_promise_holds(core)) {
+    if (!sli_core_promise_holds(core) || sli_core_may_admit(core, core->pool.free_blocks, true)) {
         return false;
     }
     begin(core);

@@ -44,6 +44,11 @@ SL_PRINTF(3, 4) static sl_err refuse(char *why, size_t why_bytes, const char *fo
     return SL_ERR_CONFIG;
 }
 
+static sl_err refuse_sorts(char *why, size_t why_bytes) {
+    return refuse(why, why_bytes, "its layers keep more than %d different things",
+                  (int)SLI_GROUP_MAX);
+}
+
 /* ---- What a layer keeps ---- */
 
 /* Of one sort, in a block. */
@@ -138,12 +143,20 @@ static bool is_same_sort(const layer_share *a, const layer_share *b) {
     return a->kind == b->kind && a->span_tokens == b->span_tokens;
 }
 
+/* The keys and values of an earlier layer. */
+static bool is_kept_elsewhere(const sli_store *store) {
+    return store->kept.kind == SLI_GROWTH_CONSTANT && store->kept.cap_rows == 0;
+}
+
 /* Stores of one sort, as keys and values, are one share. */
 static int split_layer(const sli_part_facts *facts, const sli_layout_options *options,
                        const block_grid *grid, layer_share shares[SLI_STORE_MAX]) {
     int64_t state_page_bytes = 1;
     int count = 0;
     for (int i = 0; i < facts->store_count; i++) {
+        if (is_kept_elsewhere(&facts->stores[i])) {
+            continue;
+        }
         layer_share share = measure(&facts->stores[i], options, grid, &state_page_bytes);
         int j = 0;
         while (j < count && !is_same_sort(&shares[j], &share)) {
@@ -234,8 +247,7 @@ static sl_err collect_types(const sli_architecture *architecture, const sli_layo
         for (int j = 0; j < count; j++) {
             layer_type *type = find_type(list, &shares[j]);
             if (type == NULL) {
-                return refuse(why, why_bytes, "its layers keep more than %d different things",
-                              (int)SLI_GROUP_MAX);
+                return refuse_sorts(why, why_bytes);
             }
             all_bytes += (double)runs[i].count * (double)shares[j].laid_bytes;
             if (all_bytes > beyond_bytes) {
@@ -379,6 +391,80 @@ static void add_group(sli_layout *layout, const sli_group *group) {
     layout->groups[layout->group_count++] = *group;
 }
 
+/* ---- Rows that wait in bf16 ---- */
+
+/* Whether its rows come in the format of the cache; others never wait. */
+static bool is_formatted(const sli_store *store) {
+    return store->element_bytes == 0;
+}
+
+/* No more than there ever are. */
+static int64_t buffer_rows(const sli_store *store, const sli_layout_options *options) {
+    const sli_growth *kept = &store->kept;
+    bool is_chunk = kept->kind == SLI_GROWTH_SAWTOOTH;
+    int64_t most = sli_min_i64(is_chunk ? kept->step_tokens : kept->cap_rows,
+                               options->max_model_tokens);
+    return is_formatted(store)
+               ? sli_min_i64(sli_format_residual_most(options->cache, store->sort), most)
+               : 0;
+}
+
+static int64_t waiting_rows(const sli_store *store, const sli_layout_options *options,
+                            int64_t tokens) {
+    int64_t kept = sli_growth_at(&store->kept, tokens);
+    return is_formatted(store)
+               ? sli_min_i64(sli_format_residual_rows(options->cache, store->sort, tokens), kept)
+               : 0;
+}
+
+/* As it waits. */
+static int64_t waiting_row_bytes(const sli_store *store, const sli_layout_options *options) {
+    return sli_state_row_rank_bytes(store, &sli_cache_formats[0], options->tp);
+}
+
+static int64_t layer_buffers_bytes(const sli_part_facts *facts, const sli_layout_options *options) {
+    int64_t bytes = 0;
+    for (int i = 0; i < facts->store_count; i++) {
+        const sli_store *store = &facts->stores[i];
+        bytes += buffer_rows(store, options) * waiting_row_bytes(store, options);
+    }
+    return bytes;
+}
+
+/* One block for all layers. */
+static sl_err add_buffers(const sli_architecture *architecture, const sli_layout_options *options,
+                          sli_layout *layout, char *why, size_t why_bytes) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    sli_group group = {
+        .name = "waiting in bf16",
+        .kind = SLI_GROUP_FIXED,
+        .block_tokens = layout->groups[0].block_tokens,
+        .fixed_blocks = 1,
+    };
+    double all_bytes = 0.0;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        int64_t bytes = layer_buffers_bytes(&runs[i].mixer->facts, options);
+        all_bytes += (double)runs[i].count * (double)bytes;
+        if (all_bytes > beyond_bytes) {
+            return refuse(why, why_bytes, "the rows that wait in bf16 are beyond all memory");
+        }
+        group.block_bytes += runs[i].count * bytes;
+        group.layers += bytes > 0 ? runs[i].count : 0;
+    }
+    if (group.block_bytes == 0) {
+        return SL_OK;
+    }
+    if (layout->group_count == SLI_GROUP_MAX) {
+        return refuse_sorts(why, why_bytes);
+    }
+    group.block_pages = divide_up(group.block_bytes, layout->page_bytes);
+    layout->groups[layout->group_count++] = group;
+    layout->has_buffers = true;
+    return SL_OK;
+}
+
+/* ---- All of them ---- */
+
 static bool is_shareable(const sli_layout *layout, const sli_layout_options *options) {
     for (int i = 0; i < layout->group_count; i++) {
         sli_group_kind kind = layout->groups[i].kind;
@@ -421,10 +507,6 @@ static sl_err align(sli_layout *layout, char *why, size_t why_bytes) {
 sl_err sli_layout_make(const sli_architecture *architecture, const sli_layout_options *options,
                        sli_layout *layout, char *why, size_t why_bytes) {
     SL_ASSERT(options->block_tokens >= 1 && options->tp >= 1);
-    if (sli_format_has_residual(options->cache)) {
-        return refuse(why, why_bytes, "%s keeps the latest rows in bf16, outside of blocks",
-                      options->cache->name);
-    }
     type_list list;
     sli_layout made = {0};
     SL_TRY(collect_types(architecture, options, &list, why, why_bytes));
@@ -437,6 +519,7 @@ sl_err sli_layout_make(const sli_architecture *architecture, const sli_layout_op
         sli_group group = make_group(&list.types[i], options);
         add_group(&made, &group);
     }
+    SL_TRY(add_buffers(architecture, options, &made, why, why_bytes));
     made.is_shareable = is_shareable(&made, options);
     SL_TRY(align(&made, why, why_bytes));
     *layout = made;
@@ -564,6 +647,16 @@ int64_t sli_layout_peak_pages(const sli_layout *layout, int64_t tokens, int64_t 
                        chunk_end_pages(layout, last, step_tokens));
 }
 
+/* ---- How it is called ---- */
+
+const char *sli_layout_unit(const sli_layout *layout) {
+    int holding = 0;
+    for (int i = 0; layout != NULL && i < layout->group_count; i++) {
+        holding += layout->groups[i].block_pages > 0;
+    }
+    return holding > 1 ? "pages" : "blocks";
+}
+
 /* ---- What of it holds nothing ---- */
 
 /* Bytes of a group that come with its tokens or its state; 0 of those that are counted store by
@@ -593,6 +686,16 @@ static int64_t held_rows(const sli_store *store, const sli_layout_options *optio
     return is_reserved ? sli_growth_at(&store->kept, tokens) : 0;
 }
 
+/* Of the rows that are kept, at most; those that wait are in their buffer besides what they will
+ * take, which holds nothing yet. */
+static int64_t held_store_bytes(const sli_store *store, const sli_layout_options *options,
+                                int64_t tokens) {
+    int64_t row_bytes = sli_state_row_rank_bytes(store, options->cache, options->tp);
+    int64_t more_bytes = waiting_row_bytes(store, options) - row_bytes;
+    return held_rows(store, options, tokens) * row_bytes +
+           waiting_rows(store, options, tokens) * more_bytes;
+}
+
 int64_t sli_layout_waste_bytes(const sli_layout *layout, const sli_architecture *architecture,
                                const sli_layout_options *options, int64_t tokens) {
     const sli_layer_run *runs = architecture->layers.rows;
@@ -603,9 +706,7 @@ int64_t sli_layout_waste_bytes(const sli_layout *layout, const sli_architecture 
     for (size_t i = 0; i < architecture->layers.count; i++) {
         const sli_part_facts *facts = &runs[i].mixer->facts;
         for (int j = 0; j < facts->store_count; j++) {
-            const sli_store *store = &facts->stores[j];
-            waste_bytes -= runs[i].count * held_rows(store, options, tokens) *
-                           sli_state_row_rank_bytes(store, options->cache, options->tp);
+            waste_bytes -= runs[i].count * held_store_bytes(&facts->stores[j], options, tokens);
         }
     }
     return waste_bytes;
