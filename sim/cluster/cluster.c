@@ -55,6 +55,32 @@ static void ended(void *self, sl_request *request) {
 
 /* ---- Arrival ---- */
 
+/* Whether a request that has the pool to itself never needs more than there is, in steps of the
+ * whole budget. */
+static bool fits_alone(const sli_cluster_config *config, int64_t prompt_tokens, int64_t tokens) {
+    const sli_pool_config *pool = &config->engine.pool;
+    bool has_budget = (config->batch->policy.capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
+    int64_t step_tokens = has_budget ? config->engine.max_batched_tokens : tokens;
+    return sli_layout_request_peak_pages(pool->layout, prompt_tokens, tokens, step_tokens) <=
+           pool->block_count;
+}
+
+static bool depends_on_prompt(const sli_layout *layout) {
+    for (int i = 0; layout != NULL && i < layout->group_count; i++) {
+        if (layout->groups[i].kind == SLI_GROUP_KEPT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool fits_pool(const sli_cluster *cluster, const sl_request *request) {
+    int64_t tokens = sli_request_final_tokens(&request->desc);
+    return depends_on_prompt(cluster->config->engine.pool.layout)
+               ? fits_alone(cluster->config, request->desc.prompt_tokens, tokens)
+               : tokens <= cluster->servable_tokens;
+}
+
 /* Cuts the output to the context limit if asked to; false when it can never be served. */
 static bool make_servable(sli_cluster *cluster, sl_request *request) {
     const sli_cluster_config *config = cluster->config;
@@ -66,7 +92,7 @@ static bool make_servable(sli_cluster *cluster, sl_request *request) {
         }
         request->desc.output_tokens = room_tokens;
     }
-    return sli_request_final_tokens(&request->desc) <= cluster->servable_tokens;
+    return fits_pool(cluster, request);
 }
 
 static void reject(sli_cluster *cluster, sl_request *request) {
@@ -181,15 +207,8 @@ static void mark_all(void *listener) {
 
 /* ---- Life ---- */
 
-static bool fits_alone(const sli_cluster_config *config, int64_t tokens) {
-    const sli_pool_config *pool = &config->engine.pool;
-    bool has_budget = (config->batch->policy.capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
-    int64_t step_tokens = has_budget ? config->engine.max_batched_tokens : tokens;
-    return sli_layout_peak_pages(pool->layout, tokens, step_tokens) <= pool->block_count;
-}
-
-/* The longest request that the pool has room for when no other runs, in steps of the whole budget;
- * more than max_model_tokens it need not be. */
+/* The longest request that the pool has room for when no other runs, where the prompt does not
+ * matter; more than max_model_tokens it need not be. */
 static int64_t find_servable(const sli_cluster_config *config) {
     const sli_pool_config *pool = &config->engine.pool;
     if (pool->layout == NULL) {
@@ -199,7 +218,7 @@ static int64_t find_servable(const sli_cluster_config *config) {
     int64_t high = config->engine.max_model_tokens + 1;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
-        *(fits_alone(config, middle) ? &low : &high) = middle;
+        *(fits_alone(config, middle, middle) ? &low : &high) = middle;
     }
     return low;
 }

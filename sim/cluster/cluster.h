@@ -39,7 +39,8 @@ typedef struct sli_cluster {
     sli_queue shared;
     sli_arrivals arrivals;
     uint64_t arrival_count;
-    int64_t servable_tokens; /* most that a request may ever hold at once, for the pool */
+    int64_t servable_tokens; /* most that a request may ever hold at once, for the pool; means
+                                nothing where the layout asks for the prompt too */
     int64_t live_count;      /* requests in the system */
     int64_t too_long_count;  /* requests refused for the limit of contexts, not for the cache */
     bool has_prefix_ids;     /* a request said what its prompt shares with others */

@@ -19,10 +19,12 @@ static const sli_core *stuck_core(const sli_cluster *cluster) {
     return &cluster->replicas[0].domain.core;
 }
 
-/* That a context of so many tokens holds. */
-static int64_t blocks_for(const sli_pool *pool, int64_t tokens) {
+/* That a request holds in the end. */
+static int64_t final_blocks(const sli_pool *pool, const sl_request *request) {
     const sli_layout *layout = pool->config.layout;
-    return layout != NULL ? sli_layout_pages(layout, tokens) : sli_pool_blocks_for(pool, tokens);
+    int64_t tokens = sli_request_final_tokens(&request->desc);
+    return layout != NULL ? sli_layout_request_pages(layout, request->desc.prompt_tokens, tokens)
+                          : sli_pool_blocks_for(pool, tokens);
 }
 
 void sli_report_deadlock(sli_cluster *cluster) {
@@ -40,8 +42,7 @@ void sli_report_deadlock(sli_cluster *cluster) {
                        core->policy->policy.name);
         return;
     }
-    int64_t final_tokens = sli_request_final_tokens(&waiting->desc);
-    sli_said need = sli_say_number((double)blocks_for(&core->pool, final_tokens));
+    sli_said need = sli_say_number((double)final_blocks(&core->pool, waiting));
     sli_world_fail(
         cluster->world, SL_ERR_LIVENESS,
         "deadlock at %.9f s: %lld requests are left and nothing can happen; replica %u: "

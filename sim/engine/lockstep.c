@@ -8,6 +8,41 @@
 
 /* ---- Windows and rows ---- */
 
+/* What never rises, whoever comes. */
+static sl_err stairs_init_flat(sli_stairs *stairs) {
+    return sli_stairs_init(stairs, 1, 0, 0);
+}
+
+static bool never_adds(const sli_kept *kept) {
+    return kept->drop_rows == 0 && kept->row_tokens == INT64_MAX;
+}
+
+/* Of a member with c > P computed tokens, ceil(min(c, cap) / B) blocks, or with S rows of the
+ * prompt, ceil((S + floor((c - P) / r)) / B) = floor((r (S + B - 1) + c - P) / (r B)). */
+static sl_err init_kept_taken(sli_stairs *taken, const sli_group *group) {
+    const sli_kept *kept = group->kept;
+    int64_t block_tokens = group->block_tokens;
+    if (never_adds(kept)) {
+        return stairs_init_flat(taken);
+    }
+    if (kept->drop_rows == 0) {
+        return sli_stairs_init(taken, kept->row_tokens * block_tokens, 0, INT64_MAX);
+    }
+    int64_t top = (kept->cap_rows + block_tokens - 1) / block_tokens;
+    return sli_stairs_init(taken, block_tokens, block_tokens - 1, top);
+}
+
+/* What counts as the tokens of a member there. */
+static int64_t taken_tokens(const sli_group *group, const sl_request *request, int64_t computed) {
+    const sli_kept *kept = group->kept;
+    if (group->kind != SLI_GROUP_KEPT || kept->drop_rows > 0 || never_adds(kept)) {
+        return computed;
+    }
+    int64_t prompt_tokens = request->desc.prompt_tokens;
+    return kept->row_tokens * (sli_kept_of_prompt(kept, prompt_tokens) + group->block_tokens - 1) +
+           computed - prompt_tokens;
+}
+
 /* Blocks needed are ceil(c / B); those passed follow the rule of the group (kv/layout.h). */
 static sl_err window_init(sli_lockstep_window *window, int number, const sli_group *group) {
     int64_t block_tokens = group->block_tokens;
@@ -18,6 +53,10 @@ static sl_err window_init(sli_lockstep_window *window, int number, const sli_gro
         .number = number,
         .passed_blocks = is_chunked ? group->span_tokens / block_tokens : 1,
     };
+    if (group->kind == SLI_GROUP_KEPT) {
+        SL_TRY(init_kept_taken(&window->taken, group));
+        return stairs_init_flat(&window->passed);
+    }
     SL_TRY(sli_stairs_init(&window->taken, block_tokens, block_tokens - 1, INT64_MAX));
     return sli_stairs_init(&window->passed, is_chunked ? group->span_tokens : block_tokens,
                            is_chunked ? 0 : -kept_tokens, INT64_MAX);
@@ -33,12 +72,32 @@ static sl_err init_windows(sli_lockstep *lockstep, const sli_layout *layout) {
     return SL_OK;
 }
 
+/* Of rows that drop, T - d floor((T + d - 1 - cap) / d), the second term; of others floor((T - P) /
+ * r) of S + floor((T - P) / r); T = c + 1. */
+static sl_err init_kept_rows(sli_stairs *stairs, const sli_kept *kept) {
+    if (never_adds(kept)) {
+        return stairs_init_flat(stairs);
+    }
+    return kept->drop_rows > 0 ? sli_stairs_init(stairs, kept->drop_rows,
+                                                 kept->drop_rows - kept->cap_rows, INT64_MAX)
+                               : sli_stairs_init(stairs, kept->row_tokens, 0, INT64_MAX);
+}
+
+/* What counts as the tokens of a member there. */
+static int64_t rows_tokens(const sli_growth *growth, const sl_request *request, int64_t computed) {
+    bool counts_behind = growth->kind == SLI_GROWTH_KEPT && growth->kept->drop_rows == 0;
+    return counts_behind ? computed + 1 - request->desc.prompt_tokens : computed;
+}
+
 /* Of min(floor(T / step), cap) the stairs are all, of ((T - 1) mod C) + 1 = T - C floor((T - 1) /
  * C) the second term; T = c + 1. */
 static sl_err rows_init(sli_lockstep_rows *rows, const sli_growth *growth) {
     *rows = (sli_lockstep_rows){.growth = *growth};
     bool is_sawtooth = growth->kind == SLI_GROWTH_SAWTOOTH;
     bool is_constant = growth->kind == SLI_GROWTH_CONSTANT;
+    if (growth->kind == SLI_GROWTH_KEPT) {
+        return init_kept_rows(&rows->stairs, growth->kept);
+    }
     return sli_stairs_init(&rows->stairs, growth->step_tokens, is_sawtooth ? 0 : 1,
                            is_constant   ? 0
                            : is_sawtooth ? INT64_MAX
@@ -61,14 +120,19 @@ static void count_member(sli_lockstep *lockstep, const sl_request *request, int6
     for (int i = 0; i < lockstep->window_count; i++) {
         sli_lockstep_window *window = &lockstep->windows[i];
         if (request->asks_for_blocks || window->group->kind == SLI_GROUP_STATE) {
-            change(&window->taken, lockstep->step, computed);
+            change(&window->taken, lockstep->step, taken_tokens(window->group, request, computed));
         }
         change(&window->passed, lockstep->step, computed);
     }
     for (int g = 0; g < lockstep->rows_count; g++) {
         sli_lockstep_rows *rows = &lockstep->rows[g];
-        change(&rows->stairs, lockstep->step, computed);
-        rows->sum += members * sli_stairs_at(&rows->stairs, computed);
+        int64_t tokens = rows_tokens(&rows->growth, request, computed);
+        change(&rows->stairs, lockstep->step, tokens);
+        rows->sum += members * sli_stairs_at(&rows->stairs, tokens);
+        if (rows->growth.kind == SLI_GROWTH_KEPT && rows->growth.kept->drop_rows == 0) {
+            rows->prompts_rows += members * sli_kept_of_prompt(rows->growth.kept,
+                                                               request->desc.prompt_tokens);
+        }
     }
 }
 
@@ -95,6 +159,10 @@ int64_t sli_lockstep_visible(const sli_lockstep *lockstep, int g) {
         return rows->sum;
     case SLI_GROWTH_SAWTOOTH:
         return lockstep->computed_sum + lockstep->count - rows->growth.step_tokens * rows->sum;
+    case SLI_GROWTH_KEPT:
+        return rows->growth.kept->drop_rows > 0 ? lockstep->computed_sum + lockstep->count -
+                                                      rows->growth.kept->drop_rows * rows->sum
+                                                : rows->prompts_rows + rows->sum;
     }
     return 0; /* no other kind */
 }
@@ -109,6 +177,10 @@ int64_t sli_lockstep_visible_growth(const sli_lockstep *lockstep, int g, int64_t
         return rises;
     case SLI_GROWTH_SAWTOOTH:
         return lockstep->count - rows->growth.step_tokens * rises;
+    case SLI_GROWTH_KEPT:
+        return rows->growth.kept->drop_rows > 0
+                   ? lockstep->count - rows->growth.kept->drop_rows * rises
+                   : rises;
     }
     return 0; /* no other kind */
 }
@@ -296,7 +368,9 @@ int64_t sli_lockstep_member_need(const sli_lockstep *lockstep, const sl_request 
     for (int i = 0; i < lockstep->window_count; i++) {
         const sli_group *group = lockstep->windows[i].group;
         bool asks = request->asks_for_blocks || group->kind == SLI_GROUP_STATE;
-        blocks += asks && computed % group->block_tokens == 0 ? group->block_pages : 0;
+        int64_t tokens = taken_tokens(group, request, computed);
+        bool rises = sli_stairs_to_next(&lockstep->windows[i].taken, tokens) == 1;
+        blocks += asks && rises ? group->block_pages : 0;
     }
     return blocks;
 }
@@ -324,7 +398,9 @@ int64_t sli_lockstep_passed_by_windows(const sli_lockstep *lockstep, int64_t ahe
 bool sli_lockstep_stairs_are_quiet(const sli_lockstep *lockstep, int64_t ahead) {
     int64_t step = lockstep->step + ahead;
     for (int i = 0; i < lockstep->window_count; i++) {
-        if (!sli_stairs_is_quiet(&lockstep->windows[i].passed, step)) {
+        const sli_lockstep_window *window = &lockstep->windows[i];
+        if (!sli_stairs_is_quiet(&window->passed, step) ||
+            !sli_stairs_is_quiet(&window->taken, step)) {
             return false;
         }
     }

@@ -12,6 +12,8 @@
  *                                 one count for each residue of (joined step - computed tokens)
  *   next finish, longest member   heaps whose keys do not change from step to step
  *   windows, visible rows         stairs (engine/stairs.h)
+ *   kept rows                     stairs too, of the tokens behind the prompt, and a sum of what
+ *                                 stays of the prompts
  *
  * What a member's window passes goes back to the pool as blank blocks, uncounted contents that
  * nobody else can find. A block that others may find has its place in the order of the pool, so in
@@ -43,8 +45,9 @@ typedef struct sli_lockstep_window {
 /* Rows that members see of a growth, summed: g(k + 1) of a member that has computed k tokens. */
 typedef struct sli_lockstep_rows {
     sli_growth growth;
-    sli_stairs stairs; /* of what is not linear in it */
-    int64_t sum;       /* of the stairs, over members */
+    sli_stairs stairs;    /* of what is not linear in it */
+    int64_t sum;          /* of the stairs, over members */
+    int64_t prompts_rows; /* of kept rows that do not drop: of the prompts, over members */
 } sli_lockstep_rows;
 
 typedef struct sli_lockstep {

@@ -42,8 +42,8 @@ static void add_visible(sl_batch_shape *shape, const sli_lockstep *lockstep,
                         const sl_request *request) {
     int64_t *sums = is_decode_row(request) ? shape->decode_visible : shape->prefill_visible;
     for (int g = 0; g < lockstep->rows_count; g++) {
-        sums[g] += sli_growth_pairs(&lockstep->rows[g].growth, request->computed_tokens,
-                                    request->planned_tokens);
+        sums[g] += sli_growth_request_pairs(&lockstep->rows[g].growth, request->desc.prompt_tokens,
+                                            request->computed_tokens, request->planned_tokens);
     }
 }
 

@@ -175,33 +175,50 @@ static void share_hits(sli_context *context, sli_pool *pool, const sli_content_v
 static int64_t window_tokens(const sli_pool *pool, const sli_group *group,
                              const sli_acquisition *acquisition) {
     int64_t reserved_blocks = sli_pool_blocks_for(pool, acquisition->reserve_tokens);
-    return group->kind == SLI_GROUP_STATE
+    return group->kind == SLI_GROUP_STATE || group->kind == SLI_GROUP_KEPT
                ? acquisition->tokens
                : sli_max_i64(acquisition->tokens, reserved_blocks * pool->config.block_tokens);
 }
 
-/* Blocks of the pool that the windows take for an acquisition, hits apart. */
-static int64_t windows_need(const sli_pool *pool, const sli_acquisition *acquisition) {
-    static const sli_window empty;
+static sli_window begin_window(const sli_pool *pool, const sli_content_view *view,
+                               const sli_acquisition *acquisition, uint32_t window) {
+    int64_t reserved_blocks = sli_pool_blocks_for(pool, acquisition->reserve_tokens);
+    return sli_window_begin(&pool->config.layout->groups[window + 1], view->prompt_tokens,
+                            reserved_blocks * pool->config.block_tokens);
+}
+
+/* Blocks of the pool that the windows take for an acquisition, hits apart, and those that have to
+ * be there. */
+static int64_t windows_need(const sli_pool *pool, const sli_content_view *view,
+                            const sli_acquisition *acquisition, int64_t *fit_blocks) {
     int64_t hit_tokens = acquisition->hit.blocks * pool->config.block_tokens;
     int64_t blocks = 0;
+    *fit_blocks = 0;
     for (uint32_t i = 0; i < pool->window_count; i++) {
         const sli_group *group = &pool->config.layout->groups[i + 1];
-        blocks += sli_window_need(&empty, group, hit_tokens,
-                                  window_tokens(pool, group, acquisition));
+        const sli_window window = begin_window(pool, view, acquisition, i);
+        int64_t tokens = window_tokens(pool, group, acquisition);
+        blocks += sli_window_need(&window, group, hit_tokens, tokens);
+        *fit_blocks += sli_window_fit_need(&window, group, hit_tokens, tokens,
+                                           acquisition->fit_tokens);
     }
     return blocks;
 }
 
-static bool open_windows(sli_context *context, sli_pool *pool) {
+static bool open_windows(sli_context *context, sli_pool *pool, const sli_content_view *view,
+                         const sli_acquisition *acquisition) {
     if (pool->window_count == 0) {
         return true;
     }
     context->windows = sli_slab_take(&pool->window_sets);
     if (context->windows == NULL) {
         pool->is_out_of_memory = true;
+        return false;
     }
-    return context->windows != NULL;
+    for (uint32_t i = 0; i < pool->window_count; i++) {
+        context->windows[i] = begin_window(pool, view, acquisition, i);
+    }
+    return true;
 }
 
 static void grow_windows(sli_context *context, const sli_pool *pool,
@@ -229,14 +246,15 @@ int64_t sli_context_acquire(sli_context *context, sli_pool *pool, const sli_cont
     int64_t take_to_blocks = sli_pool_blocks_for(pool, take_tokens);
     int64_t fit_to_blocks = sli_pool_blocks_for(pool,
                                                 sli_max_i64(take_tokens, acquisition->fit_tokens));
-    int64_t windows_blocks = windows_need(pool, acquisition);
-    int64_t need_blocks = (fit_to_blocks - hit_blocks) * block_pages + windows_blocks +
+    int64_t windows_fit_blocks;
+    int64_t windows_blocks = windows_need(pool, view, acquisition, &windows_fit_blocks);
+    int64_t need_blocks = (fit_to_blocks - hit_blocks) * block_pages + windows_fit_blocks +
                           acquisition->hit.free_blocks;
     int64_t missing_blocks = need_blocks + acquisition->keep_free_blocks - pool->free_blocks;
     if (missing_blocks > 0) {
         return missing_blocks;
     }
-    if (!open_windows(context, pool)) {
+    if (!open_windows(context, pool, view, acquisition)) {
         return 0;
     }
     /* Hits leave the queue before anything is taken from it, or they could be evicted. */

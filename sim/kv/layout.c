@@ -55,6 +55,7 @@ static sl_err refuse_sorts(char *why, size_t why_bytes) {
 typedef struct layer_share {
     sli_group_kind kind; /* never fixed: that is decided at the end */
     int64_t span_tokens;
+    const sli_kept *kept;
     int64_t block_tokens;
     int64_t need_bytes;
     int64_t laid_bytes; /* that it takes where it does not share the pages of other types */
@@ -99,6 +100,9 @@ static layer_share sort_of(const sli_store *store, const sli_layout_options *opt
             sort = (layer_share){.kind = SLI_GROUP_SLIDING, .span_tokens = kept->cap_rows};
         }
         break;
+    case SLI_GROWTH_KEPT:
+        sort = (layer_share){.kind = SLI_GROUP_KEPT, .kept = kept->kept};
+        break;
     }
     bool is_ignored = is_window(sort.kind) && options->window_pages == SLI_WINDOW_IGNORED;
     return is_ignored ? (layer_share){.kind = SLI_GROUP_GROWING} : sort;
@@ -111,6 +115,7 @@ static int64_t rows_left(const sli_store *store, int64_t tokens) {
     case SLI_GROWTH_CONSTANT:
         return kept->cap_rows;
     case SLI_GROWTH_SAWTOOTH:
+    case SLI_GROWTH_KEPT:
         return tokens;
     case SLI_GROWTH_STEPS:
         break;
@@ -140,7 +145,7 @@ static layer_share measure(const sli_store *store, const sli_layout_options *opt
 }
 
 static bool is_same_sort(const layer_share *a, const layer_share *b) {
-    return a->kind == b->kind && a->span_tokens == b->span_tokens;
+    return a->kind == b->kind && a->span_tokens == b->span_tokens && a->kept == b->kept;
 }
 
 /* The keys and values of an earlier layer. */
@@ -349,10 +354,9 @@ static sli_group reserve(sli_group window, const sli_layout_options *options) {
 
 static sli_group make_group(const layer_type *type, const sli_layout_options *options) {
     static const char *const names[] = {
-        [SLI_GROUP_GROWING] = "full",
-        [SLI_GROUP_SLIDING] = "sliding",
-        [SLI_GROUP_CHUNKED] = "chunked",
-        [SLI_GROUP_STATE] = "state",
+        [SLI_GROUP_GROWING] = "full",    [SLI_GROUP_SLIDING] = "sliding",
+        [SLI_GROUP_CHUNKED] = "chunked", [SLI_GROUP_STATE] = "state",
+        [SLI_GROUP_KEPT] = "kept",
     };
     const layer_share *layer = &type->layer;
     sli_group group = {
@@ -360,6 +364,7 @@ static sli_group make_group(const layer_type *type, const sli_layout_options *op
         .layers = type->layers,
         .block_tokens = layer->block_tokens,
         .span_tokens = layer->span_tokens,
+        .kept = layer->kept,
         .block_pages = type->block_pages,
         .block_bytes = type->need_bytes,
     };
@@ -375,7 +380,8 @@ static sli_group make_group(const layer_type *type, const sli_layout_options *op
 /* Whether both are always held at the same times. */
 static bool are_alike(const sli_group *a, const sli_group *b) {
     return a->kind == b->kind && a->block_tokens == b->block_tokens &&
-           a->span_tokens == b->span_tokens && a->fixed_blocks == b->fixed_blocks;
+           a->span_tokens == b->span_tokens && a->fixed_blocks == b->fixed_blocks &&
+           a->kept == b->kept;
 }
 
 static void add_group(sli_layout *layout, const sli_group *group) {
@@ -469,7 +475,7 @@ static bool is_shareable(const sli_layout *layout, const sli_layout_options *opt
     for (int i = 0; i < layout->group_count; i++) {
         sli_group_kind kind = layout->groups[i].kind;
         bool is_unsaved = kind == SLI_GROUP_STATE && options->state_saves == SLI_STATE_NONE;
-        if (kind == SLI_GROUP_FIXED || is_unsaved) {
+        if (kind == SLI_GROUP_FIXED || kind == SLI_GROUP_KEPT || is_unsaved) {
             return false;
         }
     }
@@ -538,12 +544,14 @@ static int64_t passed_blocks(const sli_group *group, int64_t tokens) {
     case SLI_GROUP_GROWING:
     case SLI_GROUP_STATE:
     case SLI_GROUP_FIXED:
+    case SLI_GROUP_KEPT:
         break;
     }
     return 0;
 }
 
-int64_t sli_group_step_blocks(const sli_group *group, int64_t tokens, int64_t end_tokens) {
+int64_t sli_group_request_step_blocks(const sli_group *group, int64_t prompt_tokens, int64_t tokens,
+                                      int64_t end_tokens) {
     SL_DCHECK(0 <= tokens && tokens <= end_tokens);
     int64_t begun_blocks = divide_up(end_tokens, group->block_tokens);
     switch (group->kind) {
@@ -552,6 +560,9 @@ int64_t sli_group_step_blocks(const sli_group *group, int64_t tokens, int64_t en
     case SLI_GROUP_STATE:
         return (tokens > 0 ? 1 : 0) +
                (begun_blocks > divide_up(tokens, group->block_tokens) ? 1 : 0);
+    case SLI_GROUP_KEPT:
+        return divide_up(sli_kept_step_slots(group->kept, prompt_tokens, tokens, end_tokens),
+                         group->block_tokens);
     case SLI_GROUP_GROWING:
     case SLI_GROUP_SLIDING:
     case SLI_GROUP_CHUNKED:
@@ -560,49 +571,105 @@ int64_t sli_group_step_blocks(const sli_group *group, int64_t tokens, int64_t en
     return begun_blocks - passed_blocks(group, tokens);
 }
 
+/* A context that is all prompt. */
+static int64_t prompt_of(int64_t tokens) {
+    return sli_max_i64(1, tokens);
+}
+
+int64_t sli_group_step_blocks(const sli_group *group, int64_t tokens, int64_t end_tokens) {
+    return sli_group_request_step_blocks(group, prompt_of(end_tokens), tokens, end_tokens);
+}
+
 int64_t sli_group_blocks(const sli_group *group, int64_t tokens) {
     return sli_group_step_blocks(group, tokens, tokens);
 }
 
-static int64_t step_pages(const sli_layout *layout, int64_t tokens, int64_t end_tokens) {
+static int64_t step_pages(const sli_layout *layout, int64_t prompt_tokens, int64_t tokens,
+                          int64_t end_tokens) {
     int64_t pages = 0;
     for (int i = 0; i < layout->group_count; i++) {
         const sli_group *group = &layout->groups[i];
-        pages += group->block_pages * sli_group_step_blocks(group, tokens, end_tokens);
+        pages += group->block_pages *
+                 sli_group_request_step_blocks(group, prompt_tokens, tokens, end_tokens);
     }
     return pages;
 }
 
+int64_t sli_layout_request_pages(const sli_layout *layout, int64_t prompt_tokens, int64_t tokens) {
+    return step_pages(layout, prompt_tokens, tokens, tokens);
+}
+
 int64_t sli_layout_pages(const sli_layout *layout, int64_t tokens) {
-    return step_pages(layout, tokens, tokens);
+    return sli_layout_request_pages(layout, prompt_of(tokens), tokens);
 }
 
 /* ---- The most that it ever holds ---- */
 
 /*
  * For a step of given length from T on, what is held repeats in T after align_tokens, but that the
- * growing group has more: of two such places the later one counts, unless a chunk ended in between.
- * Between places where a block begins it only falls. So it is enough to look at those near the
- * last step, and near the last ends of chunks.
+ * growing group has more, and the kept one on either side of the end of the prompt: of two such
+ * places the later one counts, unless a chunk ended in between. Between places where a block begins
+ * it only falls. So it is enough to look, on either side, at those near the last step, and near the
+ * last ends of chunks.
  */
 
-/* The most of all steps of so many tokens that begin at T = first .. last. */
-static int64_t most_pages(const sli_layout *layout, int64_t first, int64_t last,
-                          int64_t step_tokens) {
-    int64_t most = step_pages(layout, first, first + step_tokens);
-    for (int i = 0; i < layout->group_count; i++) {
-        int64_t block_tokens = layout->groups[i].block_tokens;
-        int64_t end = round_up(first + step_tokens - 1, block_tokens) + 1;
-        for (; end <= last + step_tokens; end += block_tokens) {
-            most = sli_max_i64(most, step_pages(layout, end - step_tokens, end));
+/* Steps of one length that begin on one side of the end of the prompt, from `first` on. */
+typedef struct step_range {
+    const sli_layout *layout;
+    int64_t prompt_tokens;
+    int64_t step_tokens;
+    int64_t first;
+} step_range;
+
+static int64_t pages_up_to(const step_range *range, int64_t end_tokens) {
+    return step_pages(range->layout, range->prompt_tokens, end_tokens - range->step_tokens,
+                      end_tokens);
+}
+
+static int64_t kept_blocks(const step_range *range, const sli_group *group, int64_t end_tokens) {
+    return sli_group_request_step_blocks(group, range->prompt_tokens, range->first, end_tokens);
+}
+
+/* The end behind `low` and up to `high`, where it is, at which the kept group first has more than
+ * so many blocks. */
+static int64_t kept_begin(const step_range *range, const sli_group *group, int64_t blocks,
+                          int64_t low, int64_t high) {
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        *(kept_blocks(range, group, middle) > blocks ? &high : &low) = middle;
+    }
+    return high;
+}
+
+/* At the ends from `low` to `high` where a block of the group begins. */
+static int64_t most_of_group(const step_range *range, const sli_group *group, int64_t low,
+                             int64_t high) {
+    int64_t most = 0;
+    if (group->kind == SLI_GROUP_KEPT) {
+        int64_t last_blocks = kept_blocks(range, group, high);
+        for (int64_t blocks = kept_blocks(range, group, low); blocks < last_blocks; blocks++) {
+            int64_t end = kept_begin(range, group, blocks, low, high);
+            most = sli_max_i64(most, pages_up_to(range, end));
         }
+        return most;
+    }
+    int64_t end = round_up(low - 1, group->block_tokens) + 1;
+    for (; end <= high; end += group->block_tokens) {
+        most = sli_max_i64(most, pages_up_to(range, end));
     }
     return most;
 }
 
-static int64_t latest_pages(const sli_layout *layout, int64_t last, int64_t step_tokens) {
-    int64_t first = sli_max_i64(1, last - layout->align_tokens + 1);
-    return most_pages(layout, first, last, step_tokens);
+/* The most of all steps that begin at T = first .. last, near the last one. */
+static int64_t latest_pages(const step_range *range, int64_t last) {
+    int64_t first = sli_max_i64(range->first, last - range->layout->align_tokens + 1);
+    int64_t low = first + range->step_tokens;
+    int64_t most = pages_up_to(range, low);
+    for (int i = 0; i < range->layout->group_count; i++) {
+        most = sli_max_i64(
+            most, most_of_group(range, &range->layout->groups[i], low, last + range->step_tokens));
+    }
+    return most;
 }
 
 /* After so many tokens all chunks end together; at most `limit_tokens`. */
@@ -620,31 +687,48 @@ static int64_t chunk_period(const sli_layout *layout, int64_t limit_tokens) {
 }
 
 /* The most of those that begin right before a chunk ends, at or before `last`. */
-static int64_t chunk_end_pages(const sli_layout *layout, int64_t last, int64_t step_tokens) {
-    int64_t from = last - chunk_period(layout, last);
+static int64_t chunk_end_pages(const step_range *range, int64_t last) {
+    const sli_layout *layout = range->layout;
+    int64_t from = sli_max_i64(range->first, last - chunk_period(layout, last));
     int64_t most = 0;
     for (int i = 0; i < layout->group_count; i++) {
         const sli_group *group = &layout->groups[i];
         int64_t span_tokens = group->span_tokens;
         if (group->kind == SLI_GROUP_CHUNKED) {
             for (int64_t end = last / span_tokens * span_tokens; end > from; end -= span_tokens) {
-                most = sli_max_i64(most, latest_pages(layout, end - 1, step_tokens));
+                most = sli_max_i64(most, latest_pages(range, end - 1));
             }
         }
     }
     return most;
 }
 
-int64_t sli_layout_peak_pages(const sli_layout *layout, int64_t tokens, int64_t step_tokens) {
-    SL_DCHECK(tokens >= 0 && step_tokens >= 1);
-    int64_t last = tokens - step_tokens; /* where the last whole step begins */
-    if (last < 1) {
-        /* Behind its first token a context has a state besides that which comes. */
-        return sli_max_i64(step_pages(layout, 0, tokens),
-                           step_pages(layout, sli_min_i64(tokens, 1), tokens));
+/* Of all steps up to `tokens` that begin from range->first to `last`. Of those that `tokens` cuts
+ * the first one counts, if no whole one does. */
+static int64_t range_pages(const step_range *range, int64_t last, int64_t tokens) {
+    int64_t last_whole = sli_min_i64(last, tokens - range->step_tokens);
+    if (last_whole < range->first) {
+        return step_pages(range->layout, range->prompt_tokens, range->first, tokens);
     }
-    return sli_max_i64(latest_pages(layout, last, step_tokens),
-                       chunk_end_pages(layout, last, step_tokens));
+    return sli_max_i64(latest_pages(range, last_whole), chunk_end_pages(range, last_whole));
+}
+
+int64_t sli_layout_request_peak_pages(const sli_layout *layout, int64_t prompt_tokens,
+                                      int64_t tokens, int64_t step_tokens) {
+    SL_DCHECK(prompt_tokens >= 1 && tokens >= 0 && step_tokens >= 1);
+    step_range range = {layout, prompt_tokens, step_tokens, 1};
+    int64_t most = step_pages(layout, prompt_tokens, 0, sli_min_i64(tokens, step_tokens));
+    int64_t last_within = sli_min_i64(prompt_tokens - 1, tokens);
+    if (last_within >= 1) {
+        /* Behind its first token a context has a state besides that which comes. */
+        most = sli_max_i64(most, range_pages(&range, last_within, tokens));
+    }
+    range.first = prompt_tokens;
+    return prompt_tokens <= tokens ? sli_max_i64(most, range_pages(&range, tokens, tokens)) : most;
+}
+
+int64_t sli_layout_peak_pages(const sli_layout *layout, int64_t tokens, int64_t step_tokens) {
+    return sli_layout_request_peak_pages(layout, prompt_of(tokens), tokens, step_tokens);
 }
 
 /* ---- How it is called ---- */
@@ -671,6 +755,7 @@ static int64_t held_bytes(const sli_group *group, int64_t tokens) {
         return sli_group_blocks(group, tokens) * group->block_bytes;
     case SLI_GROUP_GROWING:
     case SLI_GROUP_FIXED:
+    case SLI_GROUP_KEPT:
         break;
     }
     return 0;
@@ -681,6 +766,9 @@ static int64_t held_rows(const sli_store *store, const sli_layout_options *optio
     sli_group_kind kind = sort_of(store, options).kind;
     if (kind == SLI_GROUP_GROWING) {
         return rows_left(store, tokens);
+    }
+    if (kind == SLI_GROUP_KEPT) {
+        return sli_kept_slots(store->kept.kept, prompt_of(tokens), tokens);
     }
     bool is_reserved = is_window(kind) && options->window_pages == SLI_WINDOW_RESERVED;
     return is_reserved ? sli_growth_at(&store->kept, tokens) : 0;

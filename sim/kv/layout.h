@@ -16,6 +16,8 @@
  *               those of the chunk of the next token
  *     state     1, that of token T; 0 before the first token
  *     fixed     a number that does not depend on T, from the admission on
+ *     kept      ceil(slots / B), of which a rule for thrown out tokens says how many there are when
+ *               the prompt has so many tokens (model/kept.h)
  *
  * and while a step computes more tokens, the blocks of these besides: of a state that of the last
  * of them.
@@ -63,6 +65,7 @@ typedef enum sli_group_kind {
     SLI_GROUP_CHUNKED, /* span_tokens = C, a multiple of align_tokens */
     SLI_GROUP_STATE,   /* findable where a step ended at the end of a block */
     SLI_GROUP_FIXED,   /* fixed_blocks */
+    SLI_GROUP_KEPT,    /* kept; what is in it nobody else can use */
 } sli_group_kind;
 
 typedef struct sli_group {
@@ -72,6 +75,7 @@ typedef struct sli_group {
     int64_t block_tokens;
     int64_t span_tokens;  /* sliding, chunked; else 0 */
     int64_t fixed_blocks; /* fixed; else 0 */
+    const sli_kept *kept; /* kept, as the architecture says; else NULL */
     int64_t block_pages;
     int64_t block_bytes; /* that the layers need: block_pages * page_bytes less padding */
 } sli_group;
@@ -85,8 +89,8 @@ enum { SLI_GROUP_MAX = 8 };
 typedef struct sli_layout {
     int64_t page_bytes;
     int64_t align_tokens; /* prefix hits are multiples of it */
-    bool is_shareable;    /* contents can be found again; not with a fixed group, nor with states
-                             that are not saved */
+    bool is_shareable;    /* contents can be found again; not with a fixed or a kept group, nor with
+                             states that are not saved */
     bool has_buffers;     /* the last group is that of rows that wait in bf16 */
     int group_count;
     sli_group groups[SLI_GROUP_MAX];
@@ -129,15 +133,21 @@ SL_NODISCARD sl_err sli_layout_make(const sli_architecture *architecture,
                                     char *why, size_t why_bytes);
 
 /* Blocks of a group that a context of `tokens` computed tokens holds between steps, and while a
- * step computes those behind them up to `end_tokens`. */
+ * step computes those behind them up to `end_tokens`. Here and below a kept group takes all tokens
+ * for the prompt, but where the prompt is given. */
 int64_t sli_group_blocks(const sli_group *group, int64_t tokens);
 int64_t sli_group_step_blocks(const sli_group *group, int64_t tokens, int64_t end_tokens);
+int64_t sli_group_request_step_blocks(const sli_group *group, int64_t prompt_tokens, int64_t tokens,
+                                      int64_t end_tokens);
 
 /* Pages of all groups between steps, and most that a context of at most `tokens` ever holds when a
  * step computes no more than `step_tokens`; the latter is exact, and costs a look at each place
  * near the end where a block begins. */
 int64_t sli_layout_pages(const sli_layout *layout, int64_t tokens);
 int64_t sli_layout_peak_pages(const sli_layout *layout, int64_t tokens, int64_t step_tokens);
+int64_t sli_layout_request_pages(const sli_layout *layout, int64_t prompt_tokens, int64_t tokens);
+int64_t sli_layout_request_peak_pages(const sli_layout *layout, int64_t prompt_tokens,
+                                      int64_t tokens, int64_t step_tokens);
 
 /* What messages call the blocks of the pool: "pages" where layers of several sorts share them, else
  * "blocks", also without a layout. */

@@ -16,16 +16,52 @@ static int64_t first_kept(const sli_group *group, int64_t tokens) {
         return sli_max_i64(0, tokens - 1) / group->block_tokens;
     case SLI_GROUP_GROWING:
     case SLI_GROUP_FIXED:
+    case SLI_GROUP_KEPT:
         break;
     }
     return 0;
 }
 
+static int64_t blocks_for(const sli_group *group, int64_t slots) {
+    return (slots + group->block_tokens - 1) / group->block_tokens;
+}
+
+/* Blocks of a kept group that its reservation claims, whatever has been computed. */
+static int64_t reserved_blocks(const sli_window *window, const sli_group *group) {
+    if (window->reserved_tokens == 0) {
+        return 0;
+    }
+    bool is_within = window->computed_tokens < window->prompt_tokens;
+    int64_t last_tokens = sli_max_i64(window->reserved_tokens, window->prompt_tokens);
+    return blocks_for(group, is_within
+                                 ? sli_kept_most_slots(group->kept, window->prompt_tokens,
+                                                       window->reserved_tokens)
+                                 : sli_kept_slots(group->kept, window->prompt_tokens, last_tokens));
+}
+
 /* The end of the blocks that slots up to `tokens` need. */
-static int64_t end_for(const sli_group *group, int64_t tokens) {
-    return group->kind == SLI_GROUP_FIXED
-               ? group->fixed_blocks
-               : (tokens + group->block_tokens - 1) / group->block_tokens;
+static int64_t end_for(const sli_window *window, const sli_group *group, int64_t tokens) {
+    switch (group->kind) {
+    case SLI_GROUP_FIXED:
+        return group->fixed_blocks;
+    case SLI_GROUP_KEPT:
+        return sli_max_i64(reserved_blocks(window, group),
+                           blocks_for(group, sli_kept_step_slots(group->kept, window->prompt_tokens,
+                                                                 window->computed_tokens, tokens)));
+    case SLI_GROUP_GROWING:
+    case SLI_GROUP_SLIDING:
+    case SLI_GROUP_CHUNKED:
+    case SLI_GROUP_STATE:
+        break;
+    }
+    return blocks_for(group, tokens);
+}
+
+sli_window sli_window_begin(const sli_group *group, int64_t prompt_tokens,
+                            int64_t reserved_tokens) {
+    bool is_kept = group->kind == SLI_GROUP_KEPT;
+    return (sli_window){.prompt_tokens = is_kept ? prompt_tokens : 0,
+                        .reserved_tokens = is_kept ? reserved_tokens : 0};
 }
 
 static bool is_state(const sli_group *group) {
@@ -123,12 +159,22 @@ void sli_window_share(sli_window *window, const sli_window_site *site, int64_t t
 int64_t sli_window_need(const sli_window *window, const sli_group *group, int64_t prefix_tokens,
                         int64_t tokens) {
     int64_t from = sli_max_i64(window->end_block, prefix_tokens / group->block_tokens);
-    int64_t blocks = sli_max_i64(0, end_for(group, tokens) - from);
+    int64_t blocks = sli_max_i64(0, end_for(window, group, tokens) - from);
     return (is_state(group) ? sli_min_i64(blocks, 1) : blocks) * group->block_pages;
 }
 
+int64_t sli_window_fit_need(const sli_window *window, const sli_group *group, int64_t prefix_tokens,
+                            int64_t tokens, int64_t fit_tokens) {
+    int64_t need = sli_window_need(window, group, prefix_tokens, tokens);
+    if (group->kind != SLI_GROUP_KEPT || fit_tokens == 0) {
+        return need;
+    }
+    int64_t slots = sli_kept_most_slots(group->kept, window->prompt_tokens, fit_tokens);
+    return sli_max_i64(need, blocks_for(group, slots) * group->block_pages);
+}
+
 void sli_window_grow(sli_window *window, const sli_group *group, int64_t tokens) {
-    int64_t end = end_for(group, tokens);
+    int64_t end = end_for(window, group, tokens);
     if (end <= window->end_block) {
         return;
     }
@@ -221,7 +267,18 @@ static int64_t release_before(sli_window *window, const sli_window_site *site, i
     return count;
 }
 
+/* What is kept has moved together. */
+static int64_t shrink(sli_window *window, const sli_group *group, int64_t tokens) {
+    window->computed_tokens = tokens;
+    int64_t left = window->end_block - end_for(window, group, tokens);
+    window->end_block -= sli_max_i64(0, left);
+    return sli_max_i64(0, left) * group->block_pages;
+}
+
 int64_t sli_window_slide(sli_window *window, const sli_window_site *site, int64_t tokens) {
+    if (site->group->kind == SLI_GROUP_KEPT) {
+        return shrink(window, site->group, tokens);
+    }
     int64_t first = first_kept(site->group, tokens);
     if (first <= window->first_block) {
         return 0;

@@ -1,5 +1,6 @@
 /*
- * What a context holds of a group behind the first: a window, a chunk, a state, a fixed number.
+ * What a context holds of a group behind the first: a window, a chunk, a state, a fixed number,
+ * what is kept of thrown out tokens.
  *
  * Floor kv. Part of a context (kv/context.h). Between steps a window holds the blocks from the
  * first one kept at its computed tokens on (kv/layout.h says which); what it has passed goes back.
@@ -7,6 +8,12 @@
  *
  * Blocks whose contents others may find are held one by one, all others are only counted; those are
  * findable by their own context alone, and only as long as the window has not passed them.
+ *
+ * Kept rows have no positions: tokens are thrown out from anywhere, and what stays is moved
+ * together at the end of a step. So a kept group holds its first blocks, and the last ones go back.
+ * How many depends on the prompt, and while that is computed on what was there before the step. A
+ * reservation of so many tokens takes what a request of that length holds at most, and keeps what
+ * it will hold in the end.
  */
 #ifndef SLUICE_KV_WINDOW_H
 #define SLUICE_KV_WINDOW_H
@@ -30,6 +37,9 @@ typedef struct sli_window {
     int64_t published_block; /* before it all that is held can be found; not of a state */
     bool is_first_saved;     /* of a state, found by its own context: of the first block */
     bool is_last_saved;      /* and of the last one, if that is another */
+    int64_t prompt_tokens;   /* of a kept group: of the context */
+    int64_t computed_tokens; /* of a kept group: when a step ended last */
+    int64_t reserved_tokens; /* of a kept group: that were reserved at the start */
 } sli_window;
 
 /* The window of a context in a pool. */
@@ -40,6 +50,10 @@ typedef struct sli_window_site {
     const sli_group *group;
     uint32_t number; /* of the group in the layout */
 } sli_window_site;
+
+/* A window that holds nothing yet, of a context with a prompt of so many tokens that reserves room
+ * for `reserved_tokens`. */
+sli_window sli_window_begin(const sli_group *group, int64_t prompt_tokens, int64_t reserved_tokens);
 
 /* The longest prefix of at most `tokens`, a multiple of `align_tokens`, whose window is findable.
  * O(blocks looked up); each block that is missing rules all prefixes out that need it. */
@@ -55,6 +69,11 @@ void sli_window_share(sli_window *window, const sli_window_site *site, int64_t t
  * that is not shared yet, or 0. O(1). */
 int64_t sli_window_need(const sli_window *window, const sli_group *group, int64_t prefix_tokens,
                         int64_t tokens);
+
+/* The same for whoever asks before, without taking them, whether so many tokens would fit, in
+ * whatever steps; at least sli_window_need. Only a kept group answers more. O(1). */
+int64_t sli_window_fit_need(const sli_window *window, const sli_group *group, int64_t prefix_tokens,
+                            int64_t tokens, int64_t fit_tokens);
 
 /* Says that these blocks have been taken. O(1). */
 void sli_window_grow(sli_window *window, const sli_group *group, int64_t tokens);

@@ -9,7 +9,8 @@ static bool is_linear(const sli_growth *growth) {
 }
 
 static bool is_equal(const sli_growth *a, const sli_growth *b) {
-    return a->kind == b->kind && a->step_tokens == b->step_tokens && a->cap_rows == b->cap_rows;
+    return a->kind == b->kind && a->step_tokens == b->step_tokens && a->cap_rows == b->cap_rows &&
+           a->kept == b->kept;
 }
 
 /* Where it stands in the list; its count if it does not. */

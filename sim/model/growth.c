@@ -29,6 +29,16 @@ sli_growth sli_growth_sawtooth(int64_t chunk_tokens) {
         .kind = SLI_GROWTH_SAWTOOTH, .step_tokens = chunk_tokens, .cap_rows = INT64_MAX};
 }
 
+/* The cap is that of what a chunk of the prompt looks back at. */
+sli_growth sli_growth_kept(const sli_kept *kept) {
+    return (sli_growth){
+        .kind = SLI_GROWTH_KEPT,
+        .step_tokens = 1,
+        .cap_rows = kept->is_rolling ? kept->cap_rows : INT64_MAX,
+        .kept = kept,
+    };
+}
+
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
@@ -42,6 +52,8 @@ int64_t sli_growth_at(const sli_growth *growth, int64_t tokens) {
         return least(tokens / growth->step_tokens, growth->cap_rows);
     case SLI_GROWTH_SAWTOOTH:
         return tokens == 0 ? 0 : (tokens - 1) % growth->step_tokens + 1;
+    case SLI_GROWTH_KEPT:
+        SL_ASSERT(false);
     }
     return 0; /* no other kind */
 }
@@ -72,6 +84,8 @@ static int64_t sum_to(const sli_growth *growth, int64_t tokens) {
     }
     case SLI_GROWTH_SAWTOOTH:
         return tokens / step * triangle(step) + triangle(tokens % step);
+    case SLI_GROWTH_KEPT:
+        SL_ASSERT(false);
     }
     return 0; /* no other kind */
 }
@@ -82,9 +96,19 @@ int64_t sli_growth_pairs(const sli_growth *growth, int64_t prefix_tokens, int64_
     return sum_to(growth, prefix_tokens + added_tokens) - sum_to(growth, prefix_tokens);
 }
 
+int64_t sli_growth_request_pairs(const sli_growth *growth, int64_t prompt_tokens,
+                                 int64_t prefix_tokens, int64_t added_tokens) {
+    return growth->kind == SLI_GROWTH_KEPT
+               ? sli_kept_pairs(growth->kept, prompt_tokens, prefix_tokens, added_tokens)
+               : sli_growth_pairs(growth, prefix_tokens, added_tokens);
+}
+
 double sli_growth_slope(const sli_growth *growth) {
-    bool is_bounded = growth->kind != SLI_GROWTH_STEPS || growth->cap_rows != INT64_MAX;
-    return is_bounded ? 0.0 : 1.0 / (double)growth->step_tokens;
+    bool is_chosen = growth->kind == SLI_GROWTH_KEPT && growth->kept->is_rolling;
+    bool is_bounded = growth->kind == SLI_GROWTH_CONSTANT || growth->kind == SLI_GROWTH_SAWTOOTH ||
+                      growth->cap_rows != INT64_MAX;
+    double share = is_chosen ? (double)growth->kept->share_ppm / SLI_KEPT_WHOLE_PPM : 1.0;
+    return is_bounded ? 0.0 : share / (double)growth->step_tokens;
 }
 
 bool sli_growth_is_constant(const sli_growth *growth) {

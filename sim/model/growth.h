@@ -8,6 +8,8 @@
 #ifndef SLUICE_MODEL_GROWTH_H
 #define SLUICE_MODEL_GROWTH_H
 
+#include "model/kept.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,12 +17,14 @@ typedef enum sli_growth_kind {
     SLI_GROWTH_CONSTANT, /* cap, from the start */
     SLI_GROWTH_STEPS,    /* min(floor(T / step), cap) */
     SLI_GROWTH_SAWTOOTH, /* ((T - 1) mod step) + 1: the part of the chunk of the last token */
+    SLI_GROWTH_KEPT,     /* what is left of them, which depends on the prompt too: model/kept.h */
 } sli_growth_kind;
 
 typedef struct sli_growth {
     sli_growth_kind kind;
-    int64_t step_tokens; /* >= 1 */
-    int64_t cap_rows;    /* INT64_MAX = none */
+    int64_t step_tokens;  /* >= 1 */
+    int64_t cap_rows;     /* INT64_MAX = none */
+    const sli_kept *kept; /* kept, which outlives the growth; else NULL */
 } sli_growth;
 
 /* The longest sequence; sums over all shorter ones stay below 2^63. */
@@ -33,15 +37,21 @@ sli_growth sli_growth_steps(int64_t step_tokens); /* floor(T / step) */
 sli_growth sli_growth_capped_steps(int64_t step_tokens,
                                    int64_t cap_rows); /* and no more than cap */
 sli_growth sli_growth_sawtooth(int64_t chunk_tokens);
+sli_growth sli_growth_kept(const sli_kept *kept);
 
-/* Rows after `tokens`, 0 .. SLI_GROWTH_TOKENS_MAX. */
+/* Rows after `tokens`, 0 .. SLI_GROWTH_TOKENS_MAX. Not of kept rows, here and in the next. */
 int64_t sli_growth_at(const sli_growth *growth, int64_t tokens);
 
 /* The sum of sli_growth_at over prefix + 1 .. prefix + added: the pairs of queries and visible rows
  * when `added` tokens are computed on top of `prefix`. */
 int64_t sli_growth_pairs(const sli_growth *growth, int64_t prefix_tokens, int64_t added_tokens);
 
-/* Rows a token in the long run; 0 for all that is bounded. */
+/* The same of a request with a prompt of so many tokens, on which only kept rows depend. */
+int64_t sli_growth_request_pairs(const sli_growth *growth, int64_t prompt_tokens,
+                                 int64_t prefix_tokens, int64_t added_tokens);
+
+/* Rows a token in the long run, of kept ones while the prompt is computed; 0 for all that is
+ * bounded. */
 double sli_growth_slope(const sli_growth *growth);
 
 /* Whether it does not depend on T at all. */

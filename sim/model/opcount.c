@@ -299,6 +299,7 @@ static double new_rows(const sli_growth *kept) {
     case SLI_GROWTH_STEPS:
         return 1.0 / (double)kept->step_tokens;
     case SLI_GROWTH_SAWTOOTH:
+    case SLI_GROWTH_KEPT: /* written before it is known what is thrown out */
         return 1.0;
     }
     return 0.0; /* no other kind */

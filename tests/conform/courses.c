@@ -4,7 +4,8 @@
  *
  *     courses FIRST COUNT
  *
- * Every world is played twice: for full attention alone, and with layers of other sorts.
+ * Every world is played three times: for full attention alone, with layers of other sorts, and with
+ * layers whose tokens are thrown out.
  */
 #include "cases.h"
 #include "kernel/time.h"
@@ -13,14 +14,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Rows that the cost asks for: of each kind of growth. */
-static const sli_growth growths[] = {
-    {SLI_GROWTH_STEPS, 1, INT64_MAX},    {SLI_GROWTH_STEPS, 1, 7},
-    {SLI_GROWTH_STEPS, 3, INT64_MAX},    {SLI_GROWTH_STEPS, 4, 5},
-    {SLI_GROWTH_SAWTOOTH, 6, INT64_MAX}, {SLI_GROWTH_CONSTANT, 1, 3},
-};
+enum { GROWTHS = 6 };
 
-enum { GROWTHS = sizeof growths / sizeof growths[0] };
+/* Rows that the cost asks for: of each kind of growth, or of each form of kept rows. */
+static void list_growths(bool is_kept, sli_growth growths[GROWTHS]) {
+    static const sli_kept rules[GROWTHS] = {
+        {true, 1000000, 19, 1, 0},       {false, 250000, INT64_MAX, 0, INT64_MAX},
+        {false, 1000000, 21, 8, 0},      {false, 1000000, 13, 0, 1},
+        {true, 400000, INT64_MAX, 0, 2}, {false, 600000, 30, 0, 7},
+    };
+    const sli_growth plain[GROWTHS] = {
+        sli_growth_linear(),           sli_growth_capped(7),   sli_growth_steps(3),
+        sli_growth_capped_steps(4, 5), sli_growth_sawtooth(6), sli_growth_constant(3),
+    };
+    for (int g = 0; g < GROWTHS; g++) {
+        growths[g] = is_kept ? sli_growth_kept(&rules[g]) : plain[g];
+    }
+}
 
 static double visible_ns(const sl_batch_shape *shape) {
     double ns = 0.0;
@@ -54,14 +64,21 @@ static void wavy_step(void *self, const sl_batch_shape *shape, sl_step_cost *cos
     cost->total_ns = sli_time_round(total_ns);
 }
 
-static void print_course(const sli_batch_case *it, uint64_t number, bool has_groups) {
+typedef enum layers { LAYERS_FULL, LAYERS_GROUPS, LAYERS_KEPT, LAYERS_COUNT } layers;
+
+static void print_course(const sli_batch_case *it, uint64_t number, layers kind) {
+    static const char *const names[] = {"", ", groups", ", kept"};
     static const sl_cost_ops wavy_ops = {.step = wavy_step};
     sli_small_world world;
     _Alignas(max_align_t) unsigned char values[SLI_VALUES_BYTES];
     sli_case_world(it, number, &world, values);
-    if (has_groups) {
+    if (kind == LAYERS_GROUPS) {
         sli_small_world_regroup(&world, &sli_case_policy(it)->policy);
+    } else if (kind == LAYERS_KEPT) {
+        sli_small_world_throw_out(&world, &sli_case_policy(it)->policy);
     }
+    sli_growth growths[GROWTHS];
+    list_growths(kind == LAYERS_KEPT, growths);
     bool is_wavy = number % 2 == 1;
     sli_manner manner = {.keeps_promises = true};
     if (is_wavy) {
@@ -71,11 +88,10 @@ static void print_course(const sli_batch_case *it, uint64_t number, bool has_gro
     sli_rehearsal rehearsal;
     sli_rehearse(&world, sli_case_policy(it), values, &manner, &rehearsal);
     printf("%s world %llu %s%s: %016llx, %lld steps, %lld preemptions, %lld tokens found%s%s\n",
-           sli_case_name(it), (unsigned long long)number, is_wavy ? "wavy" : "even",
-           has_groups ? ", groups" : "", (unsigned long long)sli_rehearsal_mark(&rehearsal),
-           (long long)rehearsal.steps, (long long)rehearsal.preemptions,
-           (long long)rehearsal.hit_tokens, rehearsal.broken[0] != '\0' ? ", broken: " : "",
-           rehearsal.broken);
+           sli_case_name(it), (unsigned long long)number, is_wavy ? "wavy" : "even", names[kind],
+           (unsigned long long)sli_rehearsal_mark(&rehearsal), (long long)rehearsal.steps,
+           (long long)rehearsal.preemptions, (long long)rehearsal.hit_tokens,
+           rehearsal.broken[0] != '\0' ? ", broken: " : "", rehearsal.broken);
     sli_rehearsal_fini(&rehearsal);
 }
 
@@ -88,8 +104,9 @@ int main(int argc, char **argv) {
     uint64_t count = strtoull(argv[2], NULL, 10);
     for (uint64_t number = first; number < first + count; number++) {
         for (int i = 0; i < SLI_CASE_COUNT; i++) {
-            print_course(&sli_batch_cases[i], number, false);
-            print_course(&sli_batch_cases[i], number, true);
+            for (int kind = 0; kind < LAYERS_COUNT; kind++) {
+                print_course(&sli_batch_cases[i], number, (layers)kind);
+            }
         }
     }
     return 0;

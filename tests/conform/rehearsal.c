@@ -105,8 +105,9 @@ static void check_held(sli_rehearsal *rehearsal, const sli_core *core, const sl_
     int64_t blocks = 0;
     for (int i = 0; i < layout->group_count; i++) {
         const sli_group *group = &layout->groups[i];
-        blocks += group->block_pages *
-                  sli_group_step_blocks(group, view->computed_tokens, end_tokens);
+        blocks += group->block_pages * sli_group_request_step_blocks(group, view->prompt_tokens,
+                                                                     view->computed_tokens,
+                                                                     end_tokens);
     }
     if (view->held_blocks < blocks) {
         break_law(rehearsal, "a request holds fewer blocks than it needs");

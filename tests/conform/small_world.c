@@ -213,22 +213,74 @@ static int64_t pages_in_full(const sli_layout *layout, int64_t tokens) {
     return pages;
 }
 
+/* For as many tokens as the pool of the plain world. */
+static void size_pool(sli_small_world *world) {
+    int64_t most_tokens = min_of(world->plain_tokens, world->engine.max_model_tokens);
+    world->engine.pool.block_count = pages_in_full(&world->layout, most_tokens);
+}
+
 void sli_small_world_regroup(sli_small_world *world, const sl_policy *policy) {
     sli_rng rng;
     sli_rng_init(&rng, world->number, "small layout", 0, 0);
     sli_pool_config *pool = &world->engine.pool;
-    int64_t pool_tokens = pool->block_count * pool->block_tokens;
-    int64_t most_tokens = min_of(pool_tokens, world->engine.max_model_tokens);
     bool has_budget = (policy->capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
     world->step_tokens = has_budget ? world->engine.max_batched_tokens : INT64_MAX / 2;
     world->has_layout = true;
     draw_layout(&rng, pool->block_tokens, &world->layout);
     pool->has_index = pool->has_index && world->layout.is_shareable;
-    pool->block_count = pages_in_full(&world->layout, most_tokens);
+    world->plain_tokens = pool->block_count * pool->block_tokens;
+    size_pool(world);
+}
+
+/* What is left of thrown out tokens, in every form. */
+static const sli_kept kept_rules[] = {
+    {true, 1000000, 7, 1, 0},
+    {true, 1000000, 24, 1, 0},
+    {false, 200000, INT64_MAX, 0, INT64_MAX},
+    {false, 1000000, 9, 4, 0},
+    {false, 1000000, 30, 11, 0},
+    {false, 1000000, 16, 0, 1},
+    {false, 1000000, 5, 0, 1},
+    {true, 300000, INT64_MAX, 0, 2},
+    {true, 750000, 40, 0, 3},
+    {false, 500000, 12, 0, 5},
+};
+
+enum { KEPT_RULES = sizeof kept_rules / sizeof kept_rules[0] };
+
+void sli_small_world_throw_out(sli_small_world *world, const sl_policy *policy) {
+    sli_rng rng;
+    sli_small_world_regroup(world, policy);
+    sli_rng_init(&rng, world->number, "small kept", 0, 0);
+    sli_layout *layout = &world->layout;
+    if (sli_draw_once_in(&rng, 2)) { /* nothing else */
+        layout->group_count = 1;
+        layout->groups[0].block_pages = 0;
+    }
+    layout->is_shareable = false;
+    world->engine.pool.has_index = false;
+    layout->groups[layout->group_count++] = (sli_group){
+        .kind = SLI_GROUP_KEPT,
+        .block_tokens = draw_block_tokens(&rng, world->engine.pool.block_tokens),
+        .block_pages = sli_draw_between(&rng, 1, 3),
+        .kept = &kept_rules[sli_rng_below(&rng, KEPT_RULES)],
+    };
+    size_pool(world);
+}
+
+/* Slots of a step from one token to another. */
+static int64_t kept_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t from, int64_t to) {
+    int64_t prompt = min_of(units_for(min_of(to, prompt_tokens) * kept->share_ppm, 1000000),
+                            kept->cap_rows);
+    int64_t behind = to > prompt_tokens ? to - prompt_tokens : 0;
+    if (from < prompt_tokens && !kept->is_rolling) {
+        return to;
+    }
+    return kept->drop_rows > 0 ? min_of(to, kept->cap_rows) : prompt + behind / kept->row_tokens;
 }
 
 /* Whether a request could hold so many tokens with the pool to itself, in whatever steps. */
-static bool fits_groups(const sli_small_world *world, int64_t tokens) {
+static bool fits_groups(const sli_small_world *world, int64_t prompt_tokens, int64_t tokens) {
     for (int64_t from = 0; from < tokens; from++) {
         int64_t to = min_of(tokens, from + world->step_tokens);
         int64_t pages = 0;
@@ -245,6 +297,9 @@ static bool fits_groups(const sli_small_world *world, int64_t tokens) {
                                                                                  : end - 2;
             } else if (group->kind == SLI_GROUP_FIXED) {
                 end = group->fixed_blocks;
+            } else if (group->kind == SLI_GROUP_KEPT) {
+                end = units_for(kept_slots(group->kept, prompt_tokens, from, to),
+                                group->block_tokens);
             }
             pages += (end - first) * group->block_pages;
         }
@@ -286,7 +341,7 @@ int64_t sli_small_served_tokens(const sli_small_world *world, const sl_request_d
     const sli_pool_config *pool = &world->engine.pool;
     int64_t slots = desc->prompt_tokens + output_tokens - 1;
     bool is_served = output_tokens >= 1 && output_tokens <= room_tokens &&
-                     (world->has_layout ? fits_groups(world, slots)
+                     (world->has_layout ? fits_groups(world, desc->prompt_tokens, slots)
                                         : slots <= pool->block_count * pool->block_tokens);
     return is_served ? output_tokens : 0;
 }

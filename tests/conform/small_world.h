@@ -27,7 +27,8 @@ typedef struct sli_small_world {
     sli_engine_config engine; /* whose pool gets the layout where it is used */
     bool has_layout;
     sli_layout layout;
-    int64_t step_tokens; /* with a layout: most that a policy computes of one request in a step */
+    int64_t plain_tokens; /* with a layout: slots of the pool without one */
+    int64_t step_tokens;  /* with a layout: most that a policy computes of one request in a step */
     sli_over_length over_length;
     const char *route;
     sli_fixed_config cost;
@@ -41,6 +42,9 @@ void sli_small_world_draw(uint64_t number, sli_small_world *world);
 /* The same world for a model with other layers than those of full attention: windows, chunks,
  * states and fixed numbers of blocks, and a pool to match. */
 void sli_small_world_regroup(sli_small_world *world, const sl_policy *policy);
+
+/* The same once more, with layers whose tokens are thrown out, alone or beside those. */
+void sli_small_world_throw_out(sli_small_world *world, const sl_policy *policy);
 
 /* A world of nothing but round figures and no requests, for scenarios worked by hand: one replica,
  * 10 blocks of 4 tokens, no index, 8 tokens and 4 seats a step, and every step takes 10 ns. */

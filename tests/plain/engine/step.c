@@ -28,13 +28,19 @@ static bool is_decode_row(const sl_request *request) {
     return request->planned_tokens == 1 && request->computed_tokens > 0;
 }
 
+static int64_t rows_seen(const sli_growth *growth, const sl_request *request, int64_t position) {
+    return growth->kind == SLI_GROWTH_KEPT
+               ? sli_kept_seen(growth->kept, request->desc.prompt_tokens, position)
+               : sli_growth_at(growth, position);
+}
+
 /* What the cost model asks for besides, token by token. */
 static void add_visible(sl_batch_shape *shape, const sl_cost_model *model,
                         const sl_request *request) {
     int64_t *sums = is_decode_row(request) ? shape->decode_visible : shape->prefill_visible;
     for (int g = 0; g < model->growth_count; g++) {
         for (int64_t i = 1; i <= request->planned_tokens; i++) {
-            sums[g] += sli_growth_at(&model->growths[g], request->computed_tokens + i);
+            sums[g] += rows_seen(&model->growths[g], request, request->computed_tokens + i);
         }
     }
 }

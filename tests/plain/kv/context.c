@@ -109,14 +109,27 @@ static void take_blocks(sli_context *context, sli_pool *pool, int64_t block_coun
     }
 }
 
+static int64_t reserved_tokens(const sli_pool *pool, const sli_acquisition *acquisition) {
+    return sli_pool_blocks_for(pool, acquisition->reserve_tokens) * pool->config.block_tokens;
+}
+
 /* Others reserve what the blocks of the first group have slots for; a state is one, however long
- * the reservation. */
+ * the reservation, and kept groups know theirs. */
 static int64_t window_tokens(const sli_window_site *site, const sli_acquisition *acquisition) {
-    const sli_pool *pool = site->pool;
-    int64_t reserved_blocks = sli_pool_blocks_for(pool, acquisition->reserve_tokens);
-    return site->group->kind == SLI_GROUP_STATE
+    sli_group_kind kind = site->group->kind;
+    return kind == SLI_GROUP_STATE || kind == SLI_GROUP_KEPT
                ? acquisition->tokens
-               : max_of(acquisition->tokens, reserved_blocks * pool->config.block_tokens);
+               : max_of(acquisition->tokens, reserved_tokens(site->pool, acquisition));
+}
+
+/* Of a context that holds nothing. */
+static void begin_windows(sli_context *context, const sli_pool *pool, const sli_content_view *view,
+                          const sli_acquisition *acquisition) {
+    for (int i = 0; i < sli_pool_window_count(pool); i++) {
+        context->windows[i].prompt_tokens = view->prompt_tokens;
+        context->windows[i].computed_tokens = 0;
+        context->windows[i].reserved_tokens = reserved_tokens(pool, acquisition);
+    }
 }
 
 static int64_t count_needs(const sli_context *context, const sli_pool *pool,
@@ -127,8 +140,8 @@ static int64_t count_needs(const sli_context *context, const sli_pool *pool,
     int64_t pages = (sli_pool_blocks_for(pool, tokens) - hit_blocks) * sli_pool_block_pages(pool);
     for (int i = 0; i < sli_pool_window_count(pool); i++) {
         const sli_window_site site = site_of(pool, i);
-        pages += sli_window_need(&context->windows[i], &site, acquisition->hit_tokens,
-                                 window_tokens(&site, acquisition));
+        pages += sli_window_fit_need(&context->windows[i], &site, acquisition->hit_tokens,
+                                     window_tokens(&site, acquisition), acquisition->fit_tokens);
     }
     return pages;
 }
@@ -171,6 +184,7 @@ static sl_err share_and_take(sli_context *context, sli_pool *pool, const sli_con
 sl_err sli_context_acquire(sli_context *context, sli_pool *pool, const sli_content_view *view,
                            const sli_acquisition *acquisition, int64_t *missing_blocks) {
     SL_ASSERT(context->block_count == 0);
+    begin_windows(context, pool, view, acquisition);
     int64_t need_blocks = count_needs(context, pool, acquisition) +
                           count_free_hits(pool, view, acquisition->hit_tokens);
     int64_t missing = need_blocks + acquisition->keep_free_blocks - pool->free_blocks;

@@ -22,17 +22,66 @@ static int64_t first_kept(const sli_group *group, int64_t tokens) {
         return max_of(0, tokens - 1) / group->block_tokens;
     case SLI_GROUP_GROWING:
     case SLI_GROUP_FIXED:
+    case SLI_GROUP_KEPT:
         break;
     }
     return 0;
 }
 
+static bool is_kept(const sli_group *group) {
+    return group->kind == SLI_GROUP_KEPT;
+}
+
+static int64_t blocks_for(const sli_group *group, int64_t slots) {
+    return (slots + group->block_tokens - 1) / group->block_tokens;
+}
+
+/* Slots for what stays between steps when the tokens come one by one, and the most on the way. */
+typedef struct kept_walk {
+    int64_t slots;
+    int64_t most;
+} kept_walk;
+
+static kept_walk walk_kept(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens) {
+    kept_walk walk = {0};
+    for (int64_t token = 1; token <= tokens; token++) {
+        if (token < prompt_tokens && !kept->is_rolling) {
+            walk.slots++;
+        } else if (token <= prompt_tokens) {
+            walk.most = kept->is_rolling ? walk.most : token;
+            walk.slots = kept->is_rolling ? walk.slots : 0;
+            while (walk.slots * 1000000 < token * kept->share_ppm && walk.slots < kept->cap_rows) {
+                walk.slots++;
+            }
+        } else if (kept->drop_rows > 0) {
+            walk.slots += walk.slots < kept->cap_rows;
+        } else {
+            walk.slots += (token - prompt_tokens) % kept->row_tokens == 0;
+        }
+        walk.most = max_of(walk.most, walk.slots);
+    }
+    return walk;
+}
+
+static int64_t kept_slots(const sli_window *window, const sli_kept *kept, int64_t tokens) {
+    int64_t prompt_tokens = window->prompt_tokens;
+    bool is_within = window->computed_tokens < prompt_tokens;
+    int64_t reserved = 0;
+    if (window->reserved_tokens > 0) {
+        int64_t last_tokens = max_of(window->reserved_tokens, prompt_tokens);
+        reserved = is_within ? walk_kept(kept, prompt_tokens, window->reserved_tokens).most
+                             : walk_kept(kept, prompt_tokens, last_tokens).slots;
+    }
+    bool keeps_all = is_within && !kept->is_rolling;
+    return max_of(reserved, keeps_all ? tokens : walk_kept(kept, prompt_tokens, tokens).slots);
+}
+
 /* The block behind the last one that slots up to `tokens` need. */
-static int64_t end_needed(const sli_group *group, int64_t tokens) {
+static int64_t end_needed(const sli_window *window, const sli_group *group, int64_t tokens) {
     if (group->kind == SLI_GROUP_FIXED) {
         return group->fixed_blocks;
     }
-    return (tokens + group->block_tokens - 1) / group->block_tokens;
+    return blocks_for(group, is_kept(group) ? kept_slots(window, group->kept, tokens) : tokens);
 }
 
 /* ---- Looking up ---- */
@@ -105,7 +154,7 @@ sl_err sli_window_share(sli_window *window, const sli_window_site *site,
 /* The positions that are missing: from *from up to the answer. A state skips all but the last. */
 static int64_t missing_range(const sli_window *window, const sli_window_site *site,
                              int64_t prefix_tokens, int64_t tokens, int64_t *from) {
-    int64_t end = end_needed(site->group, tokens);
+    int64_t end = end_needed(window, site->group, tokens);
     *from = max_of(window->end_block, prefix_tokens / site->group->block_tokens);
     if (site->group->kind == SLI_GROUP_STATE && *from < end) {
         *from = end - 1;
@@ -118,6 +167,17 @@ int64_t sli_window_need(const sli_window *window, const sli_window_site *site,
     int64_t from;
     int64_t end = missing_range(window, site, prefix_tokens, tokens, &from);
     return max_of(0, end - from) * site->group->block_pages;
+}
+
+int64_t sli_window_fit_need(const sli_window *window, const sli_window_site *site,
+                            int64_t prefix_tokens, int64_t tokens, int64_t fit_tokens) {
+    const sli_group *group = site->group;
+    int64_t need = sli_window_need(window, site, prefix_tokens, tokens);
+    if (!is_kept(group)) {
+        return need;
+    }
+    int64_t slots = walk_kept(group->kept, window->prompt_tokens, fit_tokens).most;
+    return max_of(need, blocks_for(group, slots) * group->block_pages);
 }
 
 sl_err sli_window_extend(sli_window *window, const sli_window_site *site, int64_t prefix_tokens,
@@ -173,8 +233,24 @@ static bool is_shared(const sli_window_site *site, const sli_content_view *view,
     return sli_block_key_of(view, (uint32_t)(position + 1), site->group->block_tokens).scope != 0;
 }
 
+/* What stays has moved together. */
+static void shrink(sli_window *window, const sli_window_site *site, int64_t tokens) {
+    window->computed_tokens = tokens;
+    int64_t end = end_needed(window, site->group, tokens);
+    while (window->count > end) {
+        sli_pool_release_chain(site->pool, window->blocks[--window->count].first_page);
+        window->end_block = window->count;
+    }
+}
+
 void sli_window_slide(sli_window *window, const sli_window_site *site, const sli_content_view *view,
                       int64_t tokens, bool gives_blank) {
+    if (is_kept(site->group)) {
+        if (gives_blank) {
+            shrink(window, site, tokens);
+        }
+        return;
+    }
     int64_t first = first_kept(site->group, tokens);
     int64_t passed = 0;
     while (passed < window->count && window->blocks[passed].position < first) {

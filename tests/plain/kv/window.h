@@ -1,9 +1,10 @@
 /*
- * What a context holds of a group whose blocks do not all stay: windows, chunks, states.
+ * What a context holds of a group whose blocks do not all stay: windows, chunks, states, kept rows.
  *
  * Floor kv. Between steps it holds the blocks from the first one kept at its computed tokens on
  * (see kv/layout.h); those that it has passed go back. Its contents are findable like those of the
- * first group, but a prefix can only be continued where all that is kept at its end is there.
+ * first group, but a prefix can only be continued where all that is kept at its end is there. Of a
+ * kept group the first so many blocks are held: what stays of its rows moves together.
  */
 #ifndef SLUICE_KV_WINDOW_H
 #define SLUICE_KV_WINDOW_H
@@ -20,7 +21,10 @@ typedef struct sli_window {
     sli_window_block *blocks; /* by position */
     int64_t count;
     int64_t capacity;
-    int64_t end_block; /* behind the last one ever taken */
+    int64_t end_block;     /* behind the last one ever taken; of a kept group behind the last one */
+    int64_t prompt_tokens; /* of a kept group, as are the next */
+    int64_t computed_tokens; /* when a step ended last */
+    int64_t reserved_tokens; /* at the start */
 } sli_window;
 
 /* A window of a pool: its group, and the number by which its contents are known. */
@@ -48,6 +52,11 @@ SL_NODISCARD sl_err sli_window_share(sli_window *window, const sli_window_site *
  * `prefix_tokens` or goes on from where it is (the larger end counts). */
 int64_t sli_window_need(const sli_window *window, const sli_window_site *site,
                         int64_t prefix_tokens, int64_t tokens);
+
+/* The same for slots up to `tokens` now and for those that a kept group needs until it has
+ * fit_tokens, whichever is more; for the others the former. */
+int64_t sli_window_fit_need(const sli_window *window, const sli_window_site *site,
+                            int64_t prefix_tokens, int64_t tokens, int64_t fit_tokens);
 
 /* Takes them. */
 SL_NODISCARD sl_err sli_window_extend(sli_window *window, const sli_window_site *site,

@@ -58,9 +58,9 @@ typedef struct setup {
 } setup;
 
 static const sli_growth growths[] = {
-    {SLI_GROWTH_STEPS, 1, INT64_MAX}, {SLI_GROWTH_STEPS, 1, 4},
-    {SLI_GROWTH_STEPS, 3, INT64_MAX}, {SLI_GROWTH_SAWTOOTH, 5, INT64_MAX},
-    {SLI_GROWTH_CONSTANT, 1, 3},
+    {SLI_GROWTH_STEPS, 1, INT64_MAX, NULL}, {SLI_GROWTH_STEPS, 1, 4, NULL},
+    {SLI_GROWTH_STEPS, 3, INT64_MAX, NULL}, {SLI_GROWTH_SAWTOOTH, 5, INT64_MAX, NULL},
+    {SLI_GROWTH_CONSTANT, 1, 3, NULL},
 };
 
 enum { GROWTHS = sizeof growths / sizeof growths[0] };

@@ -49,9 +49,9 @@ typedef struct world {
 } world;
 
 static const sli_growth growths[] = {
-    {SLI_GROWTH_STEPS, 1, INT64_MAX},    {SLI_GROWTH_STEPS, 1, 13},
-    {SLI_GROWTH_STEPS, 5, INT64_MAX},    {SLI_GROWTH_STEPS, 3, 6},
-    {SLI_GROWTH_SAWTOOTH, 7, INT64_MAX}, {SLI_GROWTH_CONSTANT, 1, 4},
+    {SLI_GROWTH_STEPS, 1, INT64_MAX, NULL},    {SLI_GROWTH_STEPS, 1, 13, NULL},
+    {SLI_GROWTH_STEPS, 5, INT64_MAX, NULL},    {SLI_GROWTH_STEPS, 3, 6, NULL},
+    {SLI_GROWTH_SAWTOOTH, 7, INT64_MAX, NULL}, {SLI_GROWTH_CONSTANT, 1, 4, NULL},
 };
 
 enum { GROWTHS = sizeof growths / sizeof growths[0] };

@@ -141,6 +141,8 @@ static sli_group_kind kind_of(const sli_store *store) {
         return SLI_GROUP_STATE;
     case SLI_GROWTH_SAWTOOTH:
         return SLI_GROUP_CHUNKED;
+    case SLI_GROWTH_KEPT:
+        return SLI_GROUP_KEPT;
     case SLI_GROWTH_STEPS:
         break;
     }

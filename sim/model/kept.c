@@ -1,0 +1,125 @@
+#include "model/kept.h"
+
+#include "base/check.h"
+#include "base/minmax.h"
+
+int64_t sli_kept_of_prompt(const sli_kept *kept, int64_t tokens) {
+    int64_t share = (tokens * kept->share_ppm + SLI_KEPT_WHOLE_PPM - 1) / SLI_KEPT_WHOLE_PPM;
+    return sli_min_i64(share, kept->cap_rows);
+}
+
+int64_t sli_kept_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens) {
+    SL_DCHECK(prompt_tokens >= 1 && tokens >= 0);
+    if (tokens < prompt_tokens) {
+        return kept->is_rolling ? sli_kept_of_prompt(kept, tokens) : tokens;
+    }
+    if (kept->drop_rows > 0) {
+        return sli_min_i64(tokens, kept->cap_rows);
+    }
+    return sli_kept_of_prompt(kept, prompt_tokens) + (tokens - prompt_tokens) / kept->row_tokens;
+}
+
+int64_t sli_kept_step_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens,
+                            int64_t end_tokens) {
+    SL_DCHECK(tokens <= end_tokens);
+    bool keeps_all = tokens < prompt_tokens && !kept->is_rolling;
+    return keeps_all ? end_tokens : sli_kept_slots(kept, prompt_tokens, end_tokens);
+}
+
+int64_t sli_kept_most_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens) {
+    int64_t whole_tokens = kept->is_rolling ? 0 : sli_min_i64(prompt_tokens, tokens);
+    return sli_max_i64(whole_tokens, sli_kept_slots(kept, prompt_tokens, tokens));
+}
+
+int64_t sli_kept_seen(const sli_kept *kept, int64_t prompt_tokens, int64_t position) {
+    SL_DCHECK(position >= 1);
+    if (position <= prompt_tokens && !kept->is_rolling) {
+        return position;
+    }
+    if (kept->drop_rows > 0 && position > kept->cap_rows) {
+        int64_t more_tokens = position - kept->cap_rows - 1;
+        return kept->cap_rows - kept->drop_rows + 1 + more_tokens % kept->drop_rows;
+    }
+    return sli_kept_slots(kept, prompt_tokens, position);
+}
+
+/* ---- Sums ---- */
+
+/* 1 + 2 + ... + n */
+static int64_t triangle(int64_t n) {
+    return n % 2 == 0 ? n / 2 * (n + 1) : (n + 1) / 2 * n;
+}
+
+/* The sum of floor((a i + b) / m) over i = 0 .. n - 1. As Euclid's algorithm: whole parts of a / m
+ * and b / m are summed at once, what is left is counted by the other coordinate, where m and a
+ * change places (Graham, Knuth and Patashnik, Concrete Mathematics, 2nd ed., 3.5). */
+static int64_t sum_floors(int64_t n, int64_t m, int64_t a, int64_t b) {
+    int64_t sum = 0;
+    while (n > 0) {
+        sum += triangle(n - 1) * (a / m) + n * (b / m);
+        a %= m;
+        b %= m;
+        int64_t top = a * n + b;
+        n = top / m;
+        b = top % m;
+        int64_t old_m = m;
+        m = a;
+        a = old_m;
+    }
+    return sum;
+}
+
+/* S(1) + ... + S(n). */
+static int64_t sum_of_prompt(const sli_kept *kept, int64_t n) {
+    bool reaches_cap = sli_kept_of_prompt(kept, n) == kept->cap_rows;
+    int64_t bend = reaches_cap
+                       ? sli_min_i64(n, kept->cap_rows * SLI_KEPT_WHOLE_PPM / kept->share_ppm)
+                       : n;
+    int64_t below = sum_floors(bend + 1, SLI_KEPT_WHOLE_PPM, kept->share_ppm,
+                               SLI_KEPT_WHOLE_PPM - 1);
+    return reaches_cap ? below + (n - bend) * kept->cap_rows : below;
+}
+
+/* Of a rule that drops, over positions 1 .. n. */
+static int64_t sum_dropping(const sli_kept *kept, int64_t n) {
+    int64_t cap = kept->cap_rows;
+    int64_t drop = kept->drop_rows;
+    if (n <= cap) {
+        return triangle(n);
+    }
+    int64_t rounds = (n - cap) / drop;
+    int64_t rest = (n - cap) % drop;
+    return triangle(cap) + (n - cap) * (cap - drop) + rounds * triangle(drop) + triangle(rest);
+}
+
+/* Over the first n positions of the prompt. */
+static int64_t sum_within(const sli_kept *kept, int64_t n) {
+    if (!kept->is_rolling) {
+        return triangle(n);
+    }
+    return kept->drop_rows > 0 ? sum_dropping(kept, n) : sum_of_prompt(kept, n);
+}
+
+/* Over the first n positions behind the prompt. */
+static int64_t sum_behind(const sli_kept *kept, int64_t prompt_tokens, int64_t n) {
+    if (kept->drop_rows > 0) {
+        return sum_dropping(kept, prompt_tokens + n) - sum_dropping(kept, prompt_tokens);
+    }
+    int64_t rounds = n / kept->row_tokens;
+    int64_t rest = n % kept->row_tokens + 1;
+    int64_t added = rounds > 0 ? kept->row_tokens * triangle(rounds - 1) + rest * rounds : 0;
+    return n * sli_kept_of_prompt(kept, prompt_tokens) + added;
+}
+
+/* Over positions 1 .. n. */
+static int64_t sum_to(const sli_kept *kept, int64_t prompt_tokens, int64_t n) {
+    int64_t within = sli_min_i64(n, prompt_tokens);
+    return sum_within(kept, within) + sum_behind(kept, prompt_tokens, n - within);
+}
+
+int64_t sli_kept_pairs(const sli_kept *kept, int64_t prompt_tokens, int64_t prefix_tokens,
+                       int64_t added_tokens) {
+    SL_DCHECK(prefix_tokens >= 0 && added_tokens >= 0);
+    return sum_to(kept, prompt_tokens, prefix_tokens + added_tokens) -
+           sum_to(kept, prompt_tokens, prefix_tokens);
+}

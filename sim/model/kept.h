@@ -1,0 +1,60 @@
+/*
+ * How many rows stay of a request whose tokens are thrown out, and how many of them a query sees.
+ *
+ * Floor model. A rule is a few integers: what stays of a prompt, and what the tokens behind it add.
+ * Unlike a growth (model/growth.h) it depends on where the prompt ends. Which tokens stay is not
+ * simulated, only how many. With a prompt of P tokens and S(n) = min(ceil(share n), cap):
+ *
+ *     a query at its position i sees     within the prompt     behind it
+ *         a rule that drops d at once    i up to the cap, then again and again cap - d + 1 .. cap
+ *         another rule                   S(i)                  S(P) + floor((i - P) / row_tokens)
+ *         a rule that does not roll      i                     as above
+ *
+ * So many rows stay behind a token that is computed, of a rule that does not roll from the last
+ * token of the prompt on; all of them before that. Who drops needs slots up to the cap even while
+ * fewer rows are there, since they fill up again. A token behind the prompt takes the slot of one
+ * that it pushes out. A rolling rule throws out while the prompt is computed; else a chunk of the
+ * prompt keeps all of its tokens and those before it until the step ends, also those behind the
+ * prompt when they are computed again.
+ *
+ * Must not know methods, layers or blocks. Values of a few words, passed by address; O(1), pairs of
+ * a rolling share O(log tokens).
+ */
+#ifndef SLUICE_MODEL_KEPT_H
+#define SLUICE_MODEL_KEPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Shares are counted in millionths. */
+enum { SLI_KEPT_WHOLE_PPM = 1000000 };
+
+typedef struct sli_kept {
+    bool is_rolling;    /* throws out while the prompt is computed, not only behind it */
+    int64_t share_ppm;  /* of the prompt that stays, 1 .. SLI_KEPT_WHOLE_PPM, which who drops has */
+    int64_t cap_rows;   /* and no more than so many, >= 1; INT64_MAX = none */
+    int64_t drop_rows;  /* > 0: thrown out at once by a row more than the cap; at most the cap */
+    int64_t row_tokens; /* drop_rows 0: tokens behind the prompt for each row more; INT64_MAX = none
+                           ever */
+} sli_kept;
+
+/* S(n). */
+int64_t sli_kept_of_prompt(const sli_kept *kept, int64_t tokens);
+
+/* Slots of a request of so many computed tokens between steps, and while a step computes those
+ * behind them up to `end_tokens`. Neither falls in `tokens` from the end of the prompt on. */
+int64_t sli_kept_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens);
+int64_t sli_kept_step_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens,
+                            int64_t end_tokens);
+
+/* The most that a request holds between steps until it has so many computed tokens. */
+int64_t sli_kept_most_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens);
+
+/* Rows that the query at a position, from 1 on, sees, its own among them. */
+int64_t sli_kept_seen(const sli_kept *kept, int64_t prompt_tokens, int64_t position);
+
+/* The sum of sli_kept_seen over prefix + 1 .. prefix + added. */
+int64_t sli_kept_pairs(const sli_kept *kept, int64_t prompt_tokens, int64_t prefix_tokens,
+                       int64_t added_tokens);
+
+#endif
