@@ -65,6 +65,7 @@ static int64_t first_seen(const sli_group *group, int64_t tokens) {
     case SLI_GROUP_STATE:
         return tokens;
     case SLI_GROUP_GROWING:
+    case SLI_GROUP_KEPT: /* not in these tests */
     case SLI_GROUP_FIXED:
         break;
     }
