@@ -352,6 +352,13 @@ static sli_group reserve(sli_group window, const sli_layout_options *options) {
     return window;
 }
 
+/* A state that nobody will find is written over where it lies. */
+static sli_group keep_in_place(sli_group group) {
+    group.kind = SLI_GROUP_FIXED;
+    group.fixed_blocks = 1;
+    return group;
+}
+
 static sli_group make_group(const layer_type *type, const sli_layout_options *options) {
     static const char *const names[] = {
         [SLI_GROUP_GROWING] = "full",    [SLI_GROUP_SLIDING] = "sliding",
@@ -370,7 +377,8 @@ static sli_group make_group(const layer_type *type, const sli_layout_options *op
     };
     if (!is_window(layer->kind)) {
         snprintf(group.name, sizeof group.name, "%s", names[layer->kind]);
-        return group;
+        bool is_unsaved = layer->kind == SLI_GROUP_STATE && options->state_saves == SLI_STATE_NONE;
+        return is_unsaved ? keep_in_place(group) : group;
     }
     snprintf(group.name, sizeof group.name, "%s %lld", names[layer->kind],
              (long long)layer->span_tokens);
@@ -471,11 +479,10 @@ static sl_err add_buffers(const sli_architecture *architecture, const sli_layout
 
 /* ---- All of them ---- */
 
-static bool is_shareable(const sli_layout *layout, const sli_layout_options *options) {
+static bool is_shareable(const sli_layout *layout) {
     for (int i = 0; i < layout->group_count; i++) {
         sli_group_kind kind = layout->groups[i].kind;
-        bool is_unsaved = kind == SLI_GROUP_STATE && options->state_saves == SLI_STATE_NONE;
-        if (kind == SLI_GROUP_FIXED || kind == SLI_GROUP_KEPT || is_unsaved) {
+        if (kind == SLI_GROUP_FIXED || kind == SLI_GROUP_KEPT) {
             return false;
         }
     }
@@ -526,7 +533,7 @@ sl_err sli_layout_make(const sli_architecture *architecture, const sli_layout_op
         add_group(&made, &group);
     }
     SL_TRY(add_buffers(architecture, options, &made, why, why_bytes));
-    made.is_shareable = is_shareable(&made, options);
+    made.is_shareable = is_shareable(&made);
     SL_TRY(align(&made, why, why_bytes));
     *layout = made;
     return SL_OK;

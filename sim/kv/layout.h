@@ -89,8 +89,7 @@ enum { SLI_GROUP_MAX = 8 };
 typedef struct sli_layout {
     int64_t page_bytes;
     int64_t align_tokens; /* prefix hits are multiples of it */
-    bool is_shareable;    /* contents can be found again; not with a fixed or a kept group, nor with
-                             states that are not saved */
+    bool is_shareable;    /* contents can be found again; not with a fixed or a kept group */
     bool has_buffers;     /* the last group is that of rows that wait in bf16 */
     int group_count;
     sli_group groups[SLI_GROUP_MAX];
@@ -109,7 +108,7 @@ typedef enum sli_window_pages {
 /* What a recurrent layer saves for later requests. */
 typedef enum sli_state_saves {
     SLI_STATE_ALIGNED, /* the state at the end of each step that ends with a block: vLLM's align */
-    SLI_STATE_NONE,    /* only the running one; no prefix is ever found */
+    SLI_STATE_NONE,    /* only the running one, in one fixed block; no prefix is ever found */
 } sli_state_saves;
 
 typedef struct sli_layout_options {

@@ -52,7 +52,9 @@ static sli_layout_options layout_options(const sli_scenario *scenario,
         .max_batched_tokens = scenario->engine.max_batched_tokens,
         .max_model_tokens = longest_context(scenario, deployment),
         .window_pages = (sli_window_pages)scenario->memory.window_pages,
-        .state_saves = (sli_state_saves)scenario->prefix.states,
+        .state_saves = scenario->prefix.index == SLI_PREFIX_NONE
+                           ? SLI_STATE_NONE
+                           : (sli_state_saves)scenario->prefix.states,
     };
 }
 

@@ -261,7 +261,8 @@ void sli_small_world_throw_out(sli_small_world *world, const sl_policy *policy) 
     world->engine.pool.has_index = false;
     layout->groups[layout->group_count++] = (sli_group){
         .kind = SLI_GROUP_KEPT,
-        .block_tokens = draw_block_tokens(&rng, world->engine.pool.block_tokens),
+        .block_tokens = draw_block_tokens(&rng, world->engine.pool.block_tokens,
+                                          layout->align_tokens),
         .block_pages = sli_draw_between(&rng, 1, 3),
         .kept = &kept_rules[sli_rng_below(&rng, KEPT_RULES)],
     };
