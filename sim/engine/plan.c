@@ -302,19 +302,23 @@ static bool is_admission(const sl_admission *admission) {
            admission->keep_free_blocks >= 0;
 }
 
-/* More than the pool has is never granted, and the same whatever it is: blocks of no group are
- * larger than the place of a hit. */
+/* No request is longer, and the pool has no slots for more. Fewer must not be cut: groups that keep
+ * little have room for more tokens than the pool has blocks. */
+static int64_t most_reserved_tokens(const sli_pool_config *pool) {
+    int64_t largest_tokens = pool->layout != NULL ? pool->layout->align_tokens : pool->block_tokens;
+    return sli_max_i64(SLI_GROWTH_TOKENS_MAX, (pool->block_count + 1) * largest_tokens);
+}
+
+/* More than the pool has is never granted, and the same whatever it is. */
 static sli_acquisition acquisition_of(const sli_core *core, const sl_request *request,
                                       const sl_admission *admission, sli_hit hit, int64_t tokens) {
     const sli_pool_config *pool = &core->pool.config;
-    int64_t too_many_blocks = pool->block_count + 1;
-    int64_t largest_tokens = pool->layout != NULL ? pool->layout->align_tokens : pool->block_tokens;
     return (sli_acquisition){
         .hit = hit,
         .tokens = hit.blocks * pool->block_tokens + tokens,
-        .reserve_tokens = sli_min_i64(admission->reserve_tokens, too_many_blocks * largest_tokens),
+        .reserve_tokens = sli_min_i64(admission->reserve_tokens, most_reserved_tokens(pool)),
         .fit_tokens = admission->whole_prompt_fits ? request->known_tokens : 0,
-        .keep_free_blocks = sli_min_i64(admission->keep_free_blocks, too_many_blocks),
+        .keep_free_blocks = sli_min_i64(admission->keep_free_blocks, pool->block_count + 1),
     };
 }
 

@@ -58,6 +58,7 @@ static int64_t skipped_tokens(const sli_group *group, int64_t computed) {
     case SLI_GROUP_STATE:
         return at_least(0, computed - 1);
     case SLI_GROUP_GROWING:
+    case SLI_GROUP_KEPT: /* not of vLLM */
     case SLI_GROUP_FIXED:
         break;
     }
@@ -265,6 +266,7 @@ static int64_t window_hit(const sli_vllm_blocks *it, int r, int g, int64_t token
     case SLI_GROUP_STATE:
         return state_hit(it, r, g, tokens);
     case SLI_GROUP_GROWING:
+    case SLI_GROUP_KEPT: /* not of vLLM */
     case SLI_GROUP_FIXED:
         break;
     }
