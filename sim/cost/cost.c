@@ -13,7 +13,8 @@ static const sli_cache_format *const fitted_cache = &sli_cache_formats[0];
 
 static bool is_fitted(const sli_cost_subject *subject) {
     return sli_architecture_unplain(subject->architecture) == NULL &&
-           subject->weights == fitted_weights && subject->cache == fitted_cache;
+           subject->weights == fitted_weights && subject->cache == fitted_cache &&
+           subject->architecture->keep == NULL;
 }
 
 static sli_cost_kind kind_for(const sli_cost_config *config, const sli_cost_subject *subject) {
@@ -36,6 +37,11 @@ static sl_err check_fitted(const sli_cost_subject *subject, sli_mark mark, const
                        "pnorm was fitted to full gqa attention and dense feed-forwards, but %s has "
                        "layers with '%s' (type %s); use roofline",
                        subject->architecture->id, part->name, part->kind->name);
+    } else if (subject->architecture->keep != NULL) {
+        sli_diag_error(
+            diag, mark, key,
+            "pnorm was fitted to attention over all tokens, but keep is %s; use roofline",
+            subject->architecture->keep);
     } else {
         sli_diag_error(diag, mark, key,
                        "pnorm was fitted to weights and cache in %s, but these are in %s and %s; "
@@ -151,6 +157,16 @@ static size_t assume_device(const sli_cost_subject *subject, const char *phrases
     return sli_device_assumed(&used, subject->tp, phrases);
 }
 
+/* NULL when memory is out. */
+static const char *assume_keep(sli_arena *arena, const sli_architecture *architecture) {
+    const char *keep = architecture->keep;
+    return keep == NULL ? ""
+                        : sli_arena_printf(arena,
+                                           "attention of %s over the tokens that stay, and what it "
+                                           "computes besides, as its description has it",
+                                           keep);
+}
+
 static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
                               const char *phrases[SLI_ASSUMED_MAX], size_t *count) {
     const char *kinds = list_kinds(arena, subject->architecture);
@@ -162,12 +178,16 @@ static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
                                                 kinds);
     const char *weights = sli_arena_printf(arena, "products with weights in %s at the peak of bf16",
                                            subject->weights->name);
-    if (layers == NULL || weights == NULL) {
+    const char *keep = assume_keep(arena, subject->architecture);
+    if (layers == NULL || weights == NULL || keep == NULL) {
         return SL_ERR_NOMEM;
     }
     size_t assumed = assume_device(subject, phrases);
-    SL_ASSERT(assumed + 2 <= SLI_ASSUMED_MAX);
+    SL_ASSERT(assumed + 3 <= SLI_ASSUMED_MAX);
     phrases[assumed++] = layers;
+    if (subject->architecture->keep != NULL) {
+        phrases[assumed++] = keep;
+    }
     if (subject->weights != fitted_weights) {
         phrases[assumed++] = weights;
     }
