@@ -1,12 +1,51 @@
 /* sluice policies: lists the policies, or explains one. */
 #include "cli/command.h"
 #include "cli/options.h"
+#include "model/keep.h"
 #include "run/plugins.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { OPTION_PLUGIN, OPTION_COUNT };
+
+/* ---- Kind keep: methods that are data, not code that decides ---- */
+
+static const char keep_kind[] = "keep";
+
+static void list_keep(void) {
+    size_t count;
+    const sli_named_type *types = sli_keep_types(NULL, &count);
+    puts(keep_kind);
+    for (size_t i = 0; i < count; i++) {
+        const sli_keep_method *method = types[i].item;
+        printf("  %-18s %s\n", types[i].name, method != NULL ? method->summary : "all tokens");
+    }
+}
+
+static void explain_keep(const sli_keep_method *method) {
+    printf("%s (%s): %s\n", method->name, keep_kind, method->summary);
+    printf("source: %s\n", method->paper);
+    printf("throws tokens out %s\n", method->when);
+    printf("counted besides: %s\n", method->work);
+    puts("what stays cannot be shared with other requests; quality is not simulated");
+    puts("\nkeys:");
+    sli_schema_describe(method->section, NULL, stdout);
+}
+
+static bool explain_keep_named(const char *name) {
+    size_t count;
+    const sli_named_type *types = sli_keep_types(NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (types[i].item != NULL && strcmp(types[i].name, name) == 0) {
+            explain_keep(types[i].item);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Policies ---- */
 
 static void list_all(const sli_registry *registry) {
     for (int kind = 0; kind < SL_POLICY_KIND_COUNT; kind++) {
@@ -18,6 +57,7 @@ static void list_all(const sli_registry *registry) {
             }
         }
     }
+    list_keep();
 }
 
 static void explain(const sl_policy *policy) {
@@ -45,6 +85,11 @@ static int say_unknown(const sli_registry *registry, const char *name) {
     for (; count < registry->count && count < POLICIES_MAX; count++) {
         names[count] = registry->policies[count]->name;
     }
+    size_t keep_count;
+    const sli_named_type *types = sli_keep_types(NULL, &keep_count);
+    for (size_t i = 0; i < keep_count && count < POLICIES_MAX; i++) {
+        names[count++] = types[i].name;
+    }
     fprintf(stderr, "sluice policies: there is no policy '%s'", name);
     sli_suggest(name, names, count);
     fputs("\nsluice policies lists them; those of a shared object need --plugin FILE.so\n", stderr);
@@ -52,7 +97,7 @@ static int say_unknown(const sli_registry *registry, const char *name) {
 }
 
 static int explain_named(const sli_registry *registry, const char *name) {
-    bool is_found = false;
+    bool is_found = explain_keep_named(name);
     for (size_t i = 0; i < registry->count; i++) {
         if (strcmp(registry->policies[i]->name, name) == 0) {
             explain(registry->policies[i]);

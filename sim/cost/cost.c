@@ -14,7 +14,7 @@ static const sli_cache_format *const fitted_cache = &sli_cache_formats[0];
 static bool is_fitted(const sli_cost_subject *subject) {
     return sli_architecture_unplain(subject->architecture) == NULL &&
            subject->weights == fitted_weights && subject->cache == fitted_cache &&
-           subject->attention.kernel == NULL &&
+           subject->attention.kernel == NULL && subject->architecture->keep == NULL &&
            sli_parallel_is_even(subject->architecture, subject->tp);
 }
 
@@ -39,6 +39,11 @@ static sl_err check_fitted(const sli_cost_subject *subject, sli_mark mark, const
                        "pnorm was fitted to full gqa attention and dense feed-forwards, but %s has "
                        "layers with '%s' (type %s); use roofline",
                        subject->architecture->id, part->name, part->kind->name);
+    } else if (subject->architecture->keep != NULL) {
+        sli_diag_error(
+            diag, mark, key,
+            "pnorm was fitted to attention over all tokens, but keep is %s; use roofline",
+            subject->architecture->keep);
     } else if (subject->weights != fitted_weights || subject->cache != fitted_cache) {
         sli_diag_error(diag, mark, key,
                        "pnorm was fitted to weights and cache in %s, but these are in %s and %s; "
@@ -176,6 +181,16 @@ static const char *assume_kernel(sli_arena *arena, const sli_attention_kernel *k
                             100.0 * kernel->flops_share, kernel->source);
 }
 
+/* NULL when memory is out. */
+static const char *assume_keep(sli_arena *arena, const sli_architecture *architecture) {
+    const char *keep = architecture->keep;
+    return keep == NULL ? ""
+                        : sli_arena_printf(arena,
+                                           "attention of %s over the tokens that stay, and what it "
+                                           "computes besides, as its description has it",
+                                           keep);
+}
+
 static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
                               const char *phrases[SLI_ASSUMED_MAX], size_t *count) {
     const sli_attention_kernel *kernel = subject->attention.kernel;
@@ -190,12 +205,16 @@ static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
                                            subject->weights->name);
     const char *cache = assume_cache(arena, subject->cache);
     const char *attention = kernel != NULL ? assume_kernel(arena, kernel) : "";
-    if (layers == NULL || weights == NULL || cache == NULL || attention == NULL) {
+    const char *keep = assume_keep(arena, subject->architecture);
+    if (layers == NULL || weights == NULL || cache == NULL || attention == NULL || keep == NULL) {
         return SL_ERR_NOMEM;
     }
     size_t assumed = assume_device(subject, phrases);
-    SL_ASSERT(assumed + 4 <= SLI_ASSUMED_MAX);
+    SL_ASSERT(assumed + 5 <= SLI_ASSUMED_MAX);
     phrases[assumed++] = layers;
+    if (subject->architecture->keep != NULL) {
+        phrases[assumed++] = keep;
+    }
     if (subject->weights != fitted_weights) {
         phrases[assumed++] = weights;
     }

@@ -70,8 +70,8 @@ static void reserve_loose(sli_core *core, sl_request *request, int64_t tokens) {
     book(core, 1, tokens);
 }
 
-static void reserve_member(sli_core *core, sl_request *request) {
-    sli_pool_take(&core->pool, need_blocks(core, request, 1));
+static void reserve_member(sli_core *core, sl_request *request, int64_t blocks) {
+    sli_pool_take(&core->pool, blocks);
     request->planned_tokens = 1;
     core->state.lockstep_taken++;
     book(core, 1, 1);
@@ -251,12 +251,12 @@ static sl_answer take(sl_plan *plan, sl_request *request, int64_t tokens) {
     if (!request->is_in_lockstep) {
         tokens = cut_to_state(core, request, request->computed_tokens, tokens);
     }
-    int64_t missing_blocks = need_blocks(core, request, tokens) - core->pool.free_blocks;
-    if (missing_blocks > 0) {
-        return short_of(missing_blocks);
+    int64_t blocks = need_blocks(core, request, tokens);
+    if (blocks > core->pool.free_blocks) {
+        return short_of(blocks - core->pool.free_blocks);
     }
     if (request->is_in_lockstep) {
-        reserve_member(core, request);
+        reserve_member(core, request, blocks);
     } else {
         reserve_loose(core, request, tokens);
     }
@@ -529,8 +529,8 @@ static void note_promise(sli_core *core) {
 bool sli_core_may_admit(const sli_core *core, int64_t free_blocks, bool takes_blocks) {
     const sli_pool *pool = &core->pool;
     bool has_room = free_blocks > core->promise.free_blocks;
-    bool may_forget = takes_blocks && pool->window_count > 0 && pool->cached_blocks > 0;
-    return (has_room || may_forget) && sli_core_waiting(core) > 0;
+    bool may_forget = takes_blocks && pool->cached_blocks > 0;
+    return pool->window_count > 0 && (has_room || may_forget) && sli_core_waiting(core) > 0;
 }
 
 static bool plan_by_promise(sli_core *core) {

@@ -29,6 +29,23 @@ typedef struct sli_fact_group {
     int64_t block_bytes; /* that its layers need, on a device; the rest of the pages is padding */
 } sli_fact_group;
 
+/* A figure about answers that the user gave; carried along and never used. */
+typedef struct sli_fact_quality {
+    const char *budget; /* of the method, in words */
+    const char *measure;
+    double figure;
+    const char *source;
+} sli_fact_quality;
+
+/* Which tokens of a request stay in the cache. */
+typedef struct sli_fact_keep {
+    const char *method; /* NULL = all of them */
+    const char *budget; /* in words, as `20 % of the prompt` */
+    const char *layers; /* what differs between layers, in words; NULL = nothing */
+    const sli_fact_quality *quality;
+    size_t quality_count;
+} sli_fact_keep;
+
 typedef struct sli_run_facts {
     const char *version;  /* of sluice */
     const char *workload; /* in words, as `poisson, 40 /s` */
@@ -42,6 +59,7 @@ typedef struct sli_run_facts {
     int64_t page_bytes; /* of a block of the pool, on a device */
     const sli_fact_group *groups;
     size_t group_count; /* more than one = they share the blocks of the pool as pages */
+    sli_fact_keep keep;
 
     uint64_t digest;
     int64_t simulated_ns;

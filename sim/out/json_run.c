@@ -47,6 +47,30 @@ static void put_layout(sli_json *json, const sli_run_facts *facts) {
     sli_json_close_object(json);
 }
 
+static void put_keep(sli_json *json, const sli_fact_keep *keep) {
+    if (keep->method == NULL) {
+        sli_json_null(json, "keep");
+        return;
+    }
+    sli_json_open_object(json, "keep");
+    sli_json_string(json, "method", keep->method);
+    sli_json_string(json, "budget", keep->budget);
+    sli_json_string(json, "layers", keep->layers);
+    sli_json_string(json, "quality", "not simulated");
+    sli_json_open_array(json, "quality_given");
+    for (size_t i = 0; i < keep->quality_count; i++) {
+        const sli_fact_quality *given = &keep->quality[i];
+        sli_json_open_object(json, NULL);
+        sli_json_string(json, "budget", given->budget);
+        sli_json_string(json, "measure", given->measure);
+        sli_json_real(json, "figure", given->figure);
+        sli_json_string(json, "source", given->source);
+        sli_json_close_object(json);
+    }
+    sli_json_close_array(json);
+    sli_json_close_object(json);
+}
+
 static void put_facts(sli_json *json, const sli_run_facts *facts) {
     char digest[SLI_DIGEST_TEXT_SIZE];
     sli_digest_format(facts->digest, digest);
@@ -64,6 +88,7 @@ static void put_facts(sli_json *json, const sli_run_facts *facts) {
     sli_json_string(json, "partial_reason", facts->is_partial ? facts->partial_reason : NULL);
     put_slo(json, &facts->slo);
     put_layout(json, facts);
+    put_keep(json, &facts->keep);
 }
 
 static void put_value(sli_json *json, const char *key, sli_value value) {

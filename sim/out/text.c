@@ -425,6 +425,28 @@ static void put_memory(FILE *file, const sli_run_facts *facts, const sli_metrics
     }
 }
 
+/* What was thrown out, which is no figure of the run, and what the user knows about it. */
+static void put_keep(FILE *file, const sli_fact_keep *keep) {
+    if (keep->method == NULL) {
+        return;
+    }
+    line l = begin_line(file, "  keep", INDENT);
+    put_part(&l, "%s: %s", keep->method, keep->budget);
+    if (keep->layers != NULL) {
+        put_part(&l, "%s", keep->layers);
+    }
+    put_part(&l, "quality is not simulated");
+    end_line(&l);
+    for (size_t i = 0; i < keep->quality_count; i++) {
+        const sli_fact_quality *given = &keep->quality[i];
+        l = begin_line(file, "  given", INDENT);
+        put_part(&l, "%s %g", given->measure, given->figure);
+        put_part(&l, "%s", given->budget);
+        put_part(&l, "%s", given->source);
+        end_line(&l);
+    }
+}
+
 static int largest_of(const double *fracs, int count) {
     int largest = 0;
     for (int i = 1; i < count; i++) {
@@ -566,6 +588,7 @@ static void put_results(FILE *file, const sli_run_facts *facts, const sli_metric
     put_throughput(file, m);
     put_slo(file, &facts->slo, m);
     put_memory(file, facts, m);
+    put_keep(file, &facts->keep);
     put_ttft_shares(file, m);
     put_tail_window(file, m);
     put_running_shares(file, m);

@@ -1,6 +1,8 @@
 #include "run/deployment.h"
 
+#include "base/check.h"
 #include "base/units.h"
+#include "model/keep_architecture.h"
 #include "model/parallel.h"
 #include "plug/instance.h"
 #include "workloads/source.h"
@@ -23,6 +25,30 @@ static sl_err worse(sl_err a, sl_err b) {
 
 /* ---- What is served on what ---- */
 
+/* The model as it is served where a method throws tokens out. */
+static sl_err apply_keep(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
+    const sli_named *keep = &file->values.keep;
+    const sli_keep_method *method = keep->type->item;
+    char why[160];
+    if (method == NULL) {
+        return SL_OK;
+    }
+    const char *mistake = method->check != NULL ? method->check(keep->values) : NULL;
+    if (mistake != NULL) {
+        sli_diag_error(diag, keep->mark, "keep", "%s: %s", method->name, mistake);
+        return SL_ERR_CONFIG;
+    }
+    if (sli_keep_can_cut(deployment->architecture, why, sizeof why) != SL_OK) {
+        sli_diag_error(diag, keep->mark, "keep",
+                       "%s throws out tokens that layers of type gqa without window, chunk or "
+                       "chosen blocks keep; %s: %s",
+                       method->name, deployment->architecture->id, why);
+        return SL_ERR_CONFIG;
+    }
+    return sli_keep_cut(&file->arena, deployment->architecture, method, keep->values,
+                        &deployment->architecture);
+}
+
 static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
     sl_err model_err = sli_architecture_read(&file->arena, scenario->model.name,
@@ -33,6 +59,7 @@ static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment
     if (model_err == SL_OK) {
         model_err = sli_parallel_check(deployment->architecture, scenario->replicas.tp,
                                        sli_scenario_mark(file, "replicas.tp"), "replicas.tp", diag);
+        model_err = worse(model_err, apply_keep(file, diag, deployment));
     }
     return worse(model_err, device_err);
 }
@@ -82,6 +109,13 @@ static void warn_of_index(const sli_scenario_file *file, const sli_deployment *d
                           sli_diag *diag) {
     const sli_scenario *scenario = &file->values;
     if (deployment->layout->is_shareable || scenario->prefix.index == SLI_PREFIX_NONE) {
+        return;
+    }
+    if (scenario->keep.type->item != NULL) {
+        sli_diag_warning(diag, scenario->keep.mark, "keep",
+                         "what %s keeps depends on the whole prompt and cannot be shared, so no "
+                         "prefix is ever found, as with prefix.index: none",
+                         scenario->keep.type->name);
         return;
     }
     bool is_reserved = scenario->memory.window_pages == SLI_WINDOW_RESERVED;
@@ -154,11 +188,27 @@ static sli_cost_subject cost_subject(const sli_scenario *scenario,
     };
 }
 
+/* Nobody knows here what the thrown out tokens were good for. */
+static sl_err assume_quality(sli_scenario_file *file, sli_deployment *deployment) {
+    const sli_named *keep = &file->values.keep;
+    if (keep->type->item == NULL) {
+        return SL_OK;
+    }
+    const char *phrase = sli_arena_printf(&file->arena,
+                                          "answers with keep: %s, as good and as long as without; "
+                                          "quality is not simulated",
+                                          keep->type->name);
+    SL_ASSERT(deployment->assumed_count < SLI_ASSUMED_MAX);
+    deployment->assumed[deployment->assumed_count++] = phrase;
+    return phrase != NULL ? SL_OK : SL_ERR_NOMEM;
+}
+
 static sl_err make_cost(sli_scenario_file *file, sli_deployment *deployment) {
     const sli_cost_config *config = &file->values.cost;
     sli_cost_subject subject = cost_subject(&file->values, deployment);
     SL_TRY(sli_cost_assumed(&file->arena, config, &subject, deployment->assumed,
                             &deployment->assumed_count));
+    SL_TRY(assume_quality(file, deployment));
     return sli_cost_create(&file->arena, config, &subject, &deployment->cluster.cost);
 }
 
@@ -216,6 +266,15 @@ static sl_err check_sharing(const sli_scenario_file *file, sli_diag *diag,
     return SL_ERR_CONFIG;
 }
 
+/* For a context of the longest length, whatever part of it is prompt. */
+static int64_t most_reserved(const sli_layout *layout, const sli_engine_config *engine) {
+    int64_t tokens = engine->max_model_tokens;
+    int64_t step_tokens = engine->max_batched_tokens;
+    int64_t of_prompt = sli_layout_peak_pages(layout, tokens, step_tokens);
+    int64_t of_output = sli_layout_request_peak_pages(layout, 1, tokens, step_tokens);
+    return of_prompt > of_output ? of_prompt : of_output;
+}
+
 /* What it reserves has to be there. */
 static sl_err check_reservation(const sli_scenario_file *file, sli_diag *diag,
                                 const sli_deployment *deployment) {
@@ -225,8 +284,7 @@ static sl_err check_reservation(const sli_scenario_file *file, sli_diag *diag,
         return SL_OK;
     }
     sli_mark mark = file->values.engine.policy.mark;
-    int64_t need_blocks = sli_layout_peak_pages(deployment->layout, engine->max_model_tokens,
-                                                engine->max_batched_tokens);
+    int64_t need_blocks = most_reserved(deployment->layout, engine);
     if (need_blocks > engine->pool.block_count) {
         sli_diag_error(diag, mark, "engine.policy",
                        "'%s' reserves %s %s for a request (max_model_len %s tokens), the cache has "

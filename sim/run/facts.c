@@ -1,6 +1,7 @@
 #include "run/facts.h"
 
 #include "base/units.h"
+#include "model/keep_architecture.h"
 #include "sluice/sluice.h"
 #include "workloads/source.h"
 
@@ -285,6 +286,71 @@ static const char *model_text(const sli_facts_input *input) {
                             weights, differs ? ", KV in " : "", differs ? cache : "");
 }
 
+/* ---- What stays of a request ---- */
+
+static int64_t cut_layers(const sli_architecture *architecture) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    int64_t layers = 0;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        layers += sli_keep_cuts(runs[i].mixer) ? runs[i].count : 0;
+    }
+    return layers;
+}
+
+/* Of the longest prompt; NULL when all layers keep as much of it, "" when memory is out. */
+static const char *layers_text(const sli_facts_input *input, const sli_keep_method *method) {
+    const void *values = input->file->values.keep.values;
+    int64_t layers = cut_layers(input->deployment->architecture);
+    int64_t tokens = input->deployment->cluster.engine.max_model_tokens;
+    int64_t first = sli_keep_layer_rows(method, values, 0, layers, tokens);
+    int64_t last = sli_keep_layer_rows(method, values, layers - 1, layers, tokens);
+    if (first == last) {
+        return NULL;
+    }
+    const char *text = sli_arena_printf(
+        &input->file->arena, "of %s tokens %s in the first layer and %s in the last",
+        sli_say_number((double)tokens).text, sli_say_number((double)first).text,
+        sli_say_number((double)last).text);
+    return text != NULL ? text : "";
+}
+
+static sl_err gather_quality(const sli_facts_input *input, sli_fact_keep *keep) {
+    const sli_keep_settings *settings = input->file->values.keep.values;
+    const sli_keep_quality *given = settings->quality.rows;
+    size_t count = settings->quality.count;
+    sli_fact_quality *rows = sli_arena_array(&input->file->arena, count + 1, sizeof *rows);
+    if (rows == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        rows[i] = (sli_fact_quality){given[i].budget, given[i].measure, given[i].figure,
+                                     given[i].source};
+    }
+    keep->quality = rows;
+    keep->quality_count = count;
+    return SL_OK;
+}
+
+static sl_err gather_keep(const sli_facts_input *input, sli_run_facts *facts) {
+    const sli_named *keep = &input->file->values.keep;
+    const sli_keep_method *method = keep->type->item;
+    char budget[128];
+    if (method == NULL) {
+        return SL_OK;
+    }
+    method->describe(keep->values, budget, sizeof budget);
+    facts->keep = (sli_fact_keep){
+        .method = method->name,
+        .budget = sli_arena_strdup(&input->file->arena, budget),
+        .layers = layers_text(input, method),
+    };
+    bool is_out = facts->keep.layers != NULL && facts->keep.layers[0] == '\0';
+    if (facts->keep.budget == NULL || is_out) {
+        return SL_ERR_NOMEM;
+    }
+    return gather_quality(input, &facts->keep);
+}
+
 static const char *workload_text(const sli_facts_input *input) {
     const sli_named *workload = &input->file->values.workload;
     const sli_source_type *type = workload->type->item;
@@ -320,6 +386,7 @@ sl_err sli_facts_gather(const sli_facts_input *input, sli_run_facts *facts) {
         return SL_ERR_NOMEM;
     }
     SL_TRY(gather_layout(input, facts));
+    SL_TRY(gather_keep(input, facts));
     SL_TRY(gather_params(file, facts));
     SL_TRY(write_scenario(file, facts));
     return gather_warnings(input, facts);

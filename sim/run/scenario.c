@@ -2,6 +2,7 @@
 
 #include "cluster/cluster.h"
 #include "config/absolute.h"
+#include "model/keep.h"
 #include "workloads/source.h"
 
 #include <string.h>
@@ -454,6 +455,13 @@ static const sli_field scenario_fields[] = {
      .offset = offsetof(sli_scenario, prefix),
      .section = &prefix_section,
      .fallback = "{}"},
+    {.name = "keep",
+     .kind = SLI_FIELD_NAMED,
+     .help = "which tokens of a request stay in the cache: none = no method, all of them",
+     .offset = offsetof(sli_scenario, keep),
+     .fallback = "none",
+     .name_key = "method",
+     .types = sli_keep_types},
     {.name = "route",
      .kind = SLI_FIELD_NAMED,
      .help = "which replica takes a request",

@@ -1,0 +1,43 @@
+/*
+ * An architecture whose layers throw tokens out.
+ *
+ * Floor model. A method (model/keep.h) cuts the layers that would keep all keys and values, that is
+ * of kind gqa without window, chunk or chosen blocks, and those that read what such a layer keeps;
+ * windows, chunks and recurrent states stay as they are. What the layers keep, see and compute is
+ * changed in their facts, so all figures that are sums over these follow. Must not know devices,
+ * pages or batches. O(layer runs x parts).
+ *
+ * The work that a method does besides (derived from its description; d = width of a key, of q query
+ * and k key heads):
+ *
+ *     rotation       3 d k FLOPs a row and decode step: 6 for each pair of elements
+ *     scores         q FLOPs a row and decode step, and 4 k bytes that are read and written
+ *     second look    2 d q FLOPs a pair of a query and a key of the prompt that is weighed again,
+ *                    and q for the sum; observed_tokens pairs for each token of the prompt
+ *     pooling        q FLOPs a token of the prompt and token of the kernel
+ *
+ * The scores lie outside of the pages: they are small beside keys and values. Reading all keys of a
+ * prompt once more and moving what stays together is done once a request and not counted.
+ */
+#ifndef SLUICE_MODEL_KEEP_ARCHITECTURE_H
+#define SLUICE_MODEL_KEEP_ARCHITECTURE_H
+
+#include "model/architecture.h"
+#include "model/keep.h"
+
+/*
+ * What keeps a method from an architecture, as a clause for a message, goes to `why`
+ * (SL_ERR_CONFIG): layers that would keep all tokens and are not of that kind, or none to cut.
+ */
+SL_NODISCARD sl_err sli_keep_can_cut(const sli_architecture *whole, char *why, size_t why_bytes);
+
+/* Whether a method cuts the layers of a mixer. */
+bool sli_keep_cuts(const sli_layer_part *mixer);
+
+/* The architecture with a method and its values, in the arena; sli_keep_can_cut holds. The whole
+ * one outlives it. Fails only for lack of memory. */
+SL_NODISCARD sl_err sli_keep_cut(sli_arena *arena, const sli_architecture *whole,
+                                 const sli_keep_method *method, const void *values,
+                                 const sli_architecture **cut);
+
+#endif
