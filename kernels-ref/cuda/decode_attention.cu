@@ -1,0 +1,398 @@
+#include "cuda/decode_attention.h"
+
+#include "cuda/kref.h"
+#include "cuda/softmax.h"
+#include "cuda/tile.h"
+
+namespace kref {
+
+namespace {
+
+constexpr int WARPS = 4;
+constexpr int THREADS = WARPS * 32;
+constexpr int KEY_TILE = 16; /* of a warp */
+constexpr int STAGES = 3;    /* tiles of a warp in shared memory */
+constexpr int COMBINE_THREADS = 128;
+
+/* Rows in shared memory are 16 bytes longer, an odd multiple of 16: see tile.h. */
+template <int Head_dim> struct key_stage {
+    static constexpr int stride = Head_dim + PACK;
+    bf16 keys[KEY_TILE * stride];
+    bf16 values[KEY_TILE * stride];
+};
+
+/* What a warp has found, for the others to combine; it takes the place of its stages. */
+template <int Head_dim> struct warp_result {
+    f32 sums[TILE_ROWS * Head_dim];
+    f32 highest[TILE_ROWS];
+    f32 weights[TILE_ROWS];
+};
+
+template <int Head_dim> struct staging {
+    union {
+        key_stage<Head_dim> stages[STAGES];
+        warp_result<Head_dim> result;
+    } of_warp[WARPS];
+    bf16 queries[TILE_ROWS * key_stage<Head_dim>::stride];
+};
+
+template <int Head_dim> using output_tiles = sum_tile[Head_dim / TILE_COLUMNS];
+using score_tiles = sum_tile[KEY_TILE / TILE_COLUMNS];
+
+/* ---- Who reads which keys ---- */
+
+struct key_range {
+    int first;
+    int end;
+};
+
+/* The part of a sequence that split number `split` reads; a split may be left with nothing. */
+KREF_FUNCTION key_range find_range(const decode_attention_args &args, int length, int split) {
+    int seen = args.window_tokens > 0 && length > args.window_tokens ? args.window_tokens : length;
+    int first = length - seen;
+    constexpr int grain = WARPS * KEY_TILE;
+    int part = ((seen + args.splits - 1) / args.splits + grain - 1) / grain * grain;
+    key_range range = {first + split * part, first + (split + 1) * part};
+    range.end = range.end < length ? range.end : length;
+    return range;
+}
+
+/* ---- Copies of one warp ---- */
+
+/* The rows of a tile in the cache, one a lane: lanes 16 to 31 know the same as 0 to 15. */
+KREF_FUNCTION int64_t find_row(const decode_attention_args &args, key_range range, int first_key) {
+    int key = first_key + static_cast<int>(threadIdx.x) % KEY_TILE;
+    if (key >= range.end) {
+        return 0;
+    }
+    int64_t table_row = int64_t{blockIdx.z} * args.blocks_max;
+    int64_t block = args.block_table.get(table_row + key / args.block_tokens);
+    return block * args.block_tokens + key % args.block_tokens;
+}
+
+/* Begins to copy keys first_key .. first_key + 15 and their values; rows at the range's end or
+ * behind it become zeros. */
+template <int Head_dim>
+KREF_FUNCTION void stage_tile(key_stage<Head_dim> *stage, const decode_attention_args &args,
+                              key_range range, int first_key) {
+    constexpr int row_packs = Head_dim / PACK;
+    int lane = static_cast<int>(threadIdx.x) % 32;
+    int kv_head = static_cast<int>(blockIdx.y);
+    int64_t lane_row = find_row(args, range, first_key);
+    KREF_UNROLL
+    for (int i = 0; i < KEY_TILE * row_packs / 32; i++) {
+        int at = i * 32 + lane;
+        int row = at / row_packs;
+        int column = at % row_packs * PACK;
+        int64_t cache_row = __shfl_sync(~0U, lane_row, row);
+        int64_t from = (cache_row * args.kv_heads + kv_head) * Head_dim + column;
+        int bytes = first_key + row < range.end ? 16 : 0;
+        int to = row * key_stage<Head_dim>::stride + column;
+        copy_async(stage->keys + to, args.key_cache.address(from), bytes);
+        copy_async(stage->values + to, args.value_cache.address(from), bytes);
+    }
+}
+
+/* ---- The work of one warp ---- */
+
+template <int Head_dim> struct warp_state {
+    left_tile queries[Head_dim / TILE_DEPTH];
+    output_tiles<Head_dim> sums;
+    softmax_rows rows;
+};
+
+template <int Head_dim>
+KREF_FUNCTION void multiply_keys(score_tiles &scores, const warp_state<Head_dim> &state,
+                                 const bf16 *keys) {
+    KREF_UNROLL
+    for (int i = 0; i < Head_dim / TILE_DEPTH; i++) {
+        right_pair right = load_right_by_column(keys + i * TILE_DEPTH, key_stage<Head_dim>::stride);
+        multiply_add(&scores[0], state.queries[i], right.at[0]);
+        multiply_add(&scores[1], state.queries[i], right.at[1]);
+    }
+}
+
+template <int Head_dim>
+KREF_FUNCTION void multiply_values(warp_state<Head_dim> *state, const score_tiles &weights,
+                                   const bf16 *values) {
+    left_tile left = left_from_sums(weights[0], weights[1]);
+    KREF_UNROLL
+    for (int i = 0; i < Head_dim / TILE_COLUMNS; i += 2) {
+        right_pair right = load_right_by_depth(values + i * TILE_COLUMNS,
+                                               key_stage<Head_dim>::stride);
+        multiply_add(&state->sums[i], left, right.at[0]);
+        multiply_add(&state->sums[i + 1], left, right.at[1]);
+    }
+}
+
+template <int Head_dim>
+KREF_FUNCTION void take_tile(warp_state<Head_dim> *state, const key_stage<Head_dim> &stage,
+                             f32 scale_log2, int first_key, int last_key) {
+    score_tiles scores;
+    clear_sums(scores);
+    multiply_keys(scores, *state, stage.keys);
+    if (first_key + KEY_TILE - 1 > last_key) {
+        KREF_UNROLL
+        for (int i = 0; i < KEY_TILE / TILE_COLUMNS * LANE_ROWS; i++) {
+            int tile = i / LANE_ROWS;
+            hide_unseen(&scores[tile], i % LANE_ROWS, first_key + tile * TILE_COLUMNS, -1,
+                        last_key);
+        }
+    }
+    f32 shrink[LANE_ROWS];
+    take_scores(&state->rows, scores, scale_log2, shrink);
+    shrink_sums(state->sums, shrink);
+    multiply_values(state, scores, stage.values);
+}
+
+/* Tiles first_key, first_key + 64, ...: while one is computed the next two are on their way. Only
+ * lanes of this warp read or write its stages, so no other warp has to wait. */
+template <int Head_dim>
+KREF_FUNCTION void take_range(warp_state<Head_dim> *state, key_stage<Head_dim> *stages,
+                              const decode_attention_args &args, key_range range) {
+    constexpr int step = WARPS * KEY_TILE;
+    f32 scale_log2 = args.scale * LOG2_E;
+    int key = range.first + static_cast<int>(threadIdx.x) / 32 * KEY_TILE;
+    for (int i = 0; i < STAGES - 1; i++) {
+        if (key + i * step < range.end) {
+            stage_tile(&stages[i], args, range, key + i * step);
+        }
+        commit_copies();
+    }
+    for (int stage = 0; key < range.end; key += step) {
+        wait_for_copies<STAGES - 2>();
+        __syncwarp(); /* all lanes' copies are there, and nobody reads the stage before any more */
+        int ahead = key + (STAGES - 1) * step;
+        if (ahead < range.end) {
+            stage_tile(&stages[(stage + STAGES - 1) % STAGES], args, range, ahead);
+        }
+        commit_copies();
+        take_tile(state, stages[stage], scale_log2, key, range.end - 1);
+        stage = (stage + 1) % STAGES;
+    }
+}
+
+template <int Head_dim>
+KREF_FUNCTION void leave_result(const warp_state<Head_dim> &state, warp_result<Head_dim> *result) {
+    __syncwarp(); /* nobody reads the stages any more */
+    KREF_UNROLL
+    for (int row = 0; row < LANE_ROWS; row++) {
+        f32 weight = sum_over_row(state.rows.weights[row]);
+        int at = row_of(row);
+        result->highest[at] = state.rows.highest[row];
+        result->weights[at] = weight;
+        KREF_UNROLL
+        for (int i = 0; i < Head_dim / TILE_COLUMNS; i++) {
+            f32 *to = result->sums + at * Head_dim + i * TILE_COLUMNS + column_of();
+            to[0] = state.sums[i].at[row][0];
+            to[1] = state.sums[i].at[row][1];
+        }
+    }
+}
+
+/* ---- The block ---- */
+
+/* Rows without a query head become zeros. */
+template <int Head_dim>
+KREF_FUNCTION void stage_queries(bf16 *target, const decode_attention_args &args, int heads) {
+    constexpr int row_packs = Head_dim / PACK;
+    int64_t first = int64_t{blockIdx.z} * args.query_heads + int64_t{blockIdx.y} * heads;
+    for (int at = static_cast<int>(threadIdx.x); at < TILE_ROWS * row_packs; at += THREADS) {
+        int row = at / row_packs;
+        int column = at % row_packs * PACK;
+        pack<bf16, PACK> some = {};
+        if (row < heads) {
+            some = args.queries.get_pack<PACK>((first + row) * Head_dim + column);
+        }
+        *reinterpret_cast<pack<bf16, PACK> *>(target + row * key_stage<Head_dim>::stride +
+                                              column) = some;
+    }
+}
+
+/* What several workers have summed with weights relative to their own highest scores. */
+struct merged {
+    f32 highest;
+    f32 weights;
+    f32 sum;
+};
+
+KREF_FUNCTION void take_part(merged *all, f32 highest, f32 weights, f32 sum) {
+    f32 factor = exp2(highest - all->highest);
+    all->weights = fma(weights, factor, all->weights);
+    all->sum = fma(sum, factor, all->sum);
+}
+
+/* Element `column` of a query head, from the results of the warps. */
+template <int Head_dim>
+KREF_FUNCTION merged merge_warps(const staging<Head_dim> &shared, int row, int column) {
+    merged all = {float_of(NEGATIVE_INFINITY_BITS), 0.0F, 0.0F};
+    KREF_UNROLL
+    for (int i = 0; i < WARPS; i++) {
+        all.highest = max(all.highest, shared.of_warp[i].result.highest[row]);
+    }
+    f32 highest = all.highest;
+    all.highest = finite_highest(highest);
+    KREF_UNROLL
+    for (int i = 0; i < WARPS; i++) {
+        const warp_result<Head_dim> &part = shared.of_warp[i].result;
+        take_part(&all, part.highest[row], part.weights[row], part.sums[row * Head_dim + column]);
+    }
+    return merged{highest, all.weights, all.sum};
+}
+
+KREF_FUNCTION void put_rounded(global<bf16> target, int64_t index, f32 value) {
+    target.put(index, to_bf16(static_cast<float>(value)));
+}
+
+KREF_FUNCTION void put_rounded(global<float> target, int64_t index, f32 value) {
+    target.put(index, static_cast<float>(value));
+}
+
+/* Where split `split` of a query head keeps its results: sums, then highest score and weights. */
+KREF_FUNCTION int64_t workspace_at(const decode_attention_args &args, int64_t head, int split) {
+    return (head * args.splits + split) * (args.head_dim + 2);
+}
+
+/* A block for a split of the keys of one key-value head, and the query heads that share it. */
+template <int Head_dim, typename Output>
+__global__ void __launch_bounds__(THREADS)
+    decode_attention_kernel(decode_attention_args args, global<Output> outputs) {
+    auto *shared = reinterpret_cast<staging<Head_dim> *>(KREF_DYNAMIC_SHARED());
+    int split = static_cast<int>(blockIdx.x);
+    int heads = args.query_heads / args.kv_heads;
+    key_range range = find_range(args, args.lengths.get(blockIdx.z), split);
+    bool is_alone = args.splits == 1;
+    if (range.first >= range.end && !is_alone) {
+        return;
+    }
+
+    stage_queries<Head_dim>(shared->queries, args, heads);
+    __syncthreads();
+    warp_state<Head_dim> state;
+    KREF_UNROLL
+    for (int i = 0; i < Head_dim / TILE_DEPTH; i++) {
+        state.queries[i] = load_left(shared->queries + i * TILE_DEPTH, key_stage<Head_dim>::stride);
+    }
+    clear_sums(state.sums);
+    state.rows = empty_softmax();
+
+    auto &mine = shared->of_warp[threadIdx.x / 32];
+    take_range(&state, mine.stages, args, range);
+    leave_result(state, &mine.result);
+    __syncthreads();
+
+    int64_t first_head = int64_t{blockIdx.z} * args.query_heads + int64_t{blockIdx.y} * heads;
+    for (int at = static_cast<int>(threadIdx.x); at < heads * Head_dim; at += THREADS) {
+        int row = at / Head_dim;
+        int column = at % Head_dim;
+        merged all = merge_warps(*shared, row, column);
+        if (is_alone) {
+            f32 value = all.weights > f32(0.0F) ? all.sum / all.weights : f32(0.0F);
+            put_rounded(outputs, (first_head + row) * Head_dim + column, value);
+            continue;
+        }
+        int64_t to = workspace_at(args, first_head + row, split);
+        put_rounded(args.workspace, to + column, all.sum);
+        if (column == 0) {
+            put_rounded(args.workspace, to + Head_dim, all.highest);
+            put_rounded(args.workspace, to + Head_dim + 1, all.weights);
+        }
+    }
+}
+
+/* A block for a query head of a sequence. Splits without keys have left nothing to read. */
+template <typename Output>
+__global__ void __launch_bounds__(COMBINE_THREADS)
+    combine_splits_kernel(decode_attention_args args, global<Output> outputs) {
+    int64_t head = int64_t{blockIdx.y} * args.query_heads + blockIdx.x;
+    int length = args.lengths.get(blockIdx.y);
+    int parts = 0;
+    while (parts < args.splits) {
+        key_range range = find_range(args, length, parts);
+        if (range.first >= range.end) {
+            break;
+        }
+        parts++;
+    }
+    merged all = {float_of(NEGATIVE_INFINITY_BITS), 0.0F, 0.0F};
+    for (int i = 0; i < parts; i++) {
+        all.highest = max(all.highest,
+                          args.workspace.get(workspace_at(args, head, i) + args.head_dim));
+    }
+    f32 highest = all.highest;
+    for (int column = static_cast<int>(threadIdx.x); column < args.head_dim;
+         column += COMBINE_THREADS) {
+        all = {highest, 0.0F, 0.0F};
+        for (int i = 0; i < parts; i++) {
+            int64_t from = workspace_at(args, head, i);
+            take_part(&all, args.workspace.get(from + args.head_dim),
+                      args.workspace.get(from + args.head_dim + 1),
+                      args.workspace.get(from + column));
+        }
+        f32 value = parts > 0 ? all.sum / all.weights : f32(0.0F);
+        put_rounded(outputs, head * args.head_dim + column, value);
+    }
+}
+
+template <int Head_dim, typename Output>
+const char *launch_as(const decode_attention_args &args, global<Output> outputs, void *stream) {
+    auto sequences = static_cast<unsigned>(args.sequences);
+    dim3 grid = {static_cast<unsigned>(args.splits), static_cast<unsigned>(args.kv_heads),
+                 sequences};
+    const char *error = launch("decode_attention", decode_attention_kernel<Head_dim, Output>, grid,
+                               dim3{THREADS}, sizeof(staging<Head_dim>), stream, args, outputs);
+    if (error != nullptr || args.splits == 1) {
+        return error;
+    }
+    dim3 heads = {static_cast<unsigned>(args.query_heads), sequences};
+    return launch("combine_splits", combine_splits_kernel<Output>, heads, dim3{COMBINE_THREADS}, 0,
+                  stream, args, outputs);
+}
+
+template <int Head_dim> const char *launch_width(const decode_attention_args &args, void *stream) {
+    if (args.outputs.is_null()) {
+        return launch_as<Head_dim>(args, args.exact_outputs, stream);
+    }
+    return launch_as<Head_dim>(args, args.outputs, stream);
+}
+
+} // namespace
+
+const char *decode_attention_refusal(const decode_attention_args &args) {
+    if (args.head_dim != 64 && args.head_dim != 128) {
+        return "decode_attention: head_dim must be 64 or 128";
+    }
+    if (args.kv_heads < 1 || args.query_heads < 1 || args.query_heads % args.kv_heads != 0 ||
+        args.query_heads / args.kv_heads > TILE_ROWS) {
+        return "decode_attention: query_heads must be kv_heads times 1 to 16";
+    }
+    if (args.sequences < 0 || args.sequences > 65535 || args.kv_heads > 65535) {
+        return "decode_attention: at most 65535 sequences and key-value heads";
+    }
+    if (args.block_tokens < 1 || args.blocks_max < 0 || args.window_tokens < 0) {
+        return "decode_attention: block_tokens must be positive, and blocks_max and "
+               "window_tokens not negative";
+    }
+    if (args.splits < 1 || (args.splits > 1 && args.workspace.is_null())) {
+        return "decode_attention: splits must be positive, and several need a workspace";
+    }
+    if (args.outputs.is_null() == args.exact_outputs.is_null()) {
+        return "decode_attention: exactly one of the outputs must be given";
+    }
+    return nullptr;
+}
+
+int64_t decode_attention_workspace(const decode_attention_args &args) {
+    int64_t heads = int64_t{args.sequences} * args.query_heads;
+    return args.splits > 1 ? heads * args.splits * (args.head_dim + 2) : 0;
+}
+
+const char *decode_attention(const decode_attention_args &args, void *stream) {
+    const char *refusal = decode_attention_refusal(args);
+    if (refusal != nullptr || args.sequences == 0) {
+        return refusal;
+    }
+    return args.head_dim == 64 ? launch_width<64>(args, stream) : launch_width<128>(args, stream);
+}
+
+} // namespace kref
