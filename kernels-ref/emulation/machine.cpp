@@ -300,6 +300,10 @@ unsigned lane() {
     return host.current->lane;
 }
 
+unsigned warp_number() {
+    return static_cast<unsigned>(host.current->own_warp - host.warps);
+}
+
 void fault(place where, const char *format, ...) {
     char text[300];
     va_list values;

@@ -65,6 +65,7 @@ struct coordinates {
 };
 const coordinates &here();
 unsigned lane();
+unsigned warp_number(); /* in the block */
 void *dynamic_shared(place where);
 
 /* The slot of a static array. `key` says which; bytes are given at the first call of a block. */

@@ -22,7 +22,8 @@ inline bool operator==(const place &left, const place &right) {
 } // namespace kref::emulation
 
 /* A function's __FILE__ is one object in a program, so comparing addresses is enough. */
-#define KREF_HERE(what) (kref::emulation::place{what, __FILE__, __LINE__, __COUNTER__}) /* NOLINT  \
-                                                                                         */
+#define KREF_HERE(what)                                                                            \
+    (kref::emulation::place{what, __FILE__, __LINE__, __COUNTER__}) /* NOLINT                      \
+                                                                     */
 
 #endif

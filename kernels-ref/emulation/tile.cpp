@@ -77,12 +77,22 @@ void complete_product(void *const slots[warp_lanes], unsigned) {
     counted.matrix_flops += 2 * rows * columns * depth;
 }
 
-/* The next gathering needs all lanes again, so all have taken what they need from this one. */
-const uint16_t *gathered[warp_lanes];
+/* One a warp. Its next gathering needs all lanes again, so all have taken what they need by then.
+ */
+struct row_addresses {
+    const uint16_t *at[warp_lanes];
+};
+row_addresses gathered[block_threads_max / warp_lanes];
+
+struct gather_slot {
+    const uint16_t *row;
+    row_addresses *its_warp;
+};
 
 void complete_gathering(void *const slots[warp_lanes], unsigned) {
     for (unsigned lane = 0; lane < warp_lanes; lane++) {
-        gathered[part_of(lane)] = static_cast<const uint16_t *>(slots[lane]);
+        const auto *slot = static_cast<const gather_slot *>(slots[lane]);
+        slot->its_warp->at[part_of(lane)] = slot->row;
     }
 }
 
@@ -125,8 +135,9 @@ const uint16_t *const *gather_rows(const uint16_t *row, place where) {
     if (reinterpret_cast<uintptr_t>(row) % 16 != 0) {
         fault(where, "the address of a row is not a multiple of 16 bytes");
     }
-    meet(meeting{where, ~0U, const_cast<uint16_t *>(row), complete_gathering});
-    return gathered;
+    gather_slot slot = {row, &gathered[warp_number()]};
+    meet(meeting{where, ~0U, &slot, complete_gathering});
+    return slot.its_warp->at;
 }
 
 } // namespace kref::emulation

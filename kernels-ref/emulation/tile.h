@@ -44,7 +44,7 @@ bool swaps_rows();
 void multiply(const operand_a &a, const operand_b &b, float sum[4], place where);
 
 /* The addresses of the 32 rows of four 8 x 8 matrices, as the lanes gave them: `row` is this
- * lane's. Valid until the next call. */
+ * lane's. Valid until the lane's next call. */
 const uint16_t *const *gather_rows(const uint16_t *row, place where);
 
 /* ldmatrix.x4: of each of four matrices one register. Inlined into the kernel, because the reads
