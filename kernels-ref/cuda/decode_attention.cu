@@ -179,8 +179,10 @@ KREF_FUNCTION void leave_result(const warp_state<Head_dim> &state, warp_result<H
     for (int row = 0; row < LANE_ROWS; row++) {
         f32 weight = sum_over_row(state.rows.weights[row]);
         int at = row_of(row);
-        result->highest[at] = state.rows.highest[row];
-        result->weights[at] = weight;
+        if (column_of() == 0) {
+            result->highest[at] = state.rows.highest[row];
+            result->weights[at] = weight;
+        }
         KREF_UNROLL
         for (int i = 0; i < Head_dim / TILE_COLUMNS; i++) {
             f32 *to = result->sums + at * Head_dim + i * TILE_COLUMNS + column_of();

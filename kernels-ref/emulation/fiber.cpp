@@ -164,6 +164,15 @@ void fiber::switch_to(fiber &to) {
     arrive(fake_stack);
 }
 
+void fiber::release_abandoned([[maybe_unused]] void *edge) {
+#if defined(KREF_TSAN)
+    void *self = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(tsan_fiber_, __tsan_switch_to_fiber_no_sync);
+    __tsan_release(edge);
+    __tsan_switch_to_fiber(self, __tsan_switch_to_fiber_no_sync);
+#endif
+}
+
 void fiber::finish_into(fiber &to) {
     has_begun_ = false;
     leave(to, nullptr);

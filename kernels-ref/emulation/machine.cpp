@@ -37,7 +37,9 @@ struct machine {
     thread *barrier_first = nullptr; /* of those who wait */
     char barrier_edges[2] = {};
     unsigned barrier_turn = 0;
-    char block_edge = 0;
+    /* Two, so that a thread that begins late does not come after one that has left early. */
+    char begin_edge = 0;
+    char end_edge = 0;
 
     fiber program;
     thread *current = nullptr;
@@ -156,20 +158,21 @@ void yield_to_next() {
         fault(first.where, "the thread leaves and has not waited for this copy");
     }
     if (host.at_barrier > 0) {
-        fault(host.barrier_first->waits_at, "the thread leaves while %u wait here",
-              host.at_barrier);
+        fault(host.barrier_first->waits_at,
+              "not all threads come here: this one leaves while %u wait", host.at_barrier);
     }
     for (unsigned other = 0; other < warp_lanes; other++) {
         const thread *its = self->own_warp->lanes[other];
         if (its != nullptr && its->now == state::in_meeting &&
             (its->published.mask & (1U << self->lane)) != 0) {
-            fault(its->waits_at, "the thread leaves while lane %u waits for it here", other);
+            fault(its->waits_at, "not all lanes come here: this one leaves while lane %u waits",
+                  other);
         }
     }
     set_state(self, state::has_left);
     self->own_warp->left |= 1U << self->lane;
     host.left++;
-    release(&host.block_edge);
+    release(&host.end_edge);
     thread *next = choose_next(self);
     if (next == nullptr && host.left < host.thread_count) {
         end_in_deadlock();
@@ -179,7 +182,7 @@ void yield_to_next() {
 }
 
 void enter() {
-    acquire(&host.block_edge);
+    acquire(&host.begin_edge);
     host.body(host.arguments);
     leave();
 }
@@ -223,9 +226,12 @@ void run_block(dim3 block, size_t shared_bytes) {
         start_thread(i, block);
     }
     host.current = choose_first();
-    release(&host.block_edge);
+    release(&host.begin_edge);
     host.program.switch_to(host.current->stack);
-    acquire(&host.block_edge);
+    for (unsigned i = 0; i < host.thread_count && host.left < host.thread_count; i++) {
+        host.threads[i]->stack.release_abandoned(&host.end_edge);
+    }
+    acquire(&host.end_edge);
 }
 
 /* The order of blocks: a walk by a step that has no factor in common with their number. */
@@ -321,8 +327,7 @@ void barrier(place where) {
     thread *self = host.current;
     unsigned turn = host.barrier_turn;
     if (host.left > 0) {
-        fault(where, "%u of %u threads have left and cannot come here", host.left,
-              host.thread_count);
+        fault(where, "not all threads come here: %u of %u have left", host.left, host.thread_count);
     }
     if (host.at_barrier > 0 && !(host.barrier_first->waits_at == where)) {
         place other = host.barrier_first->waits_at;
@@ -359,7 +364,7 @@ void check_mask(const meeting &mine, const thread &self) {
               mine.mask, its.existing);
     }
     if ((mine.mask & its.left) != 0) {
-        fault(mine.where, "mask %08x names lanes that have left: %08x", mine.mask,
+        fault(mine.where, "not all lanes come here: of mask %08x have left %08x", mine.mask,
               mine.mask & its.left);
     }
 }
