@@ -25,6 +25,7 @@ struct tally {
     uint64_t loaded_bytes;
     uint64_t copied_bytes; /* by asynchronous copies into shared memory */
     uint64_t stored_bytes;
+    uint64_t shared_bytes; /* of a block, the most that any of the runs has had */
     uint64_t read_sectors; /* loaded or copied */
     uint64_t written_sectors;
 };

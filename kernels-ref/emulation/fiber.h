@@ -59,7 +59,9 @@ class fiber {
 #else
     void *stack_pointer_ = nullptr;
 #endif
+#if defined(KREF_TSAN)
     void *tsan_fiber_ = nullptr;
+#endif
 };
 
 } // namespace kref::emulation

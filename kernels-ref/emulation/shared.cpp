@@ -1,5 +1,6 @@
 #include "emulation/shared.h"
 
+#include "emulation/count.h"
 #include "emulation/machine.h"
 #include "emulation/sanitizer.h"
 
@@ -44,6 +45,11 @@ size_t round_up(size_t bytes) {
     return (bytes + alignment - 1) / alignment * alignment;
 }
 
+void count_shared() {
+    uint64_t bytes = block.static_bytes + block.dynamic_bytes;
+    counted.shared_bytes = bytes > counted.shared_bytes ? bytes : counted.shared_bytes;
+}
+
 bool lies_in(const void *address, size_t bytes, const unsigned char *first, size_t extent) {
     auto at = reinterpret_cast<uintptr_t>(address);
     auto start = reinterpret_cast<uintptr_t>(first);
@@ -60,6 +66,7 @@ void lay_out_shared(size_t dynamic_bytes) {
     forbid(block.arrays, sizeof block.arrays);
     poison(block.dynamic, dynamic_bytes);
     forbid(block.dynamic + dynamic_bytes, sizeof block.dynamic - dynamic_bytes);
+    count_shared();
 }
 
 void *dynamic_shared(place where) {
@@ -91,6 +98,7 @@ void *static_shared(const void *key, size_t bytes, place where) {
     block.slots[block.slot_count++] = slot{key, first};
     block.arena_used = round_up(first + bytes + gap_bytes);
     poison(block.arrays + first, bytes);
+    count_shared();
     return block.arrays + first;
 }
 

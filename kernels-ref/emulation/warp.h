@@ -33,15 +33,16 @@ void shuffle_words(shuffle_slot *slot, unsigned mask, place where);
 
 unsigned ballot(unsigned mask, bool vote, place where);
 
-template <typename Value>
-Value shuffle(shuffle_kind kind, place where, unsigned mask, Value value, unsigned operand,
-              unsigned width = warp_lanes) {
+/* Lanes and distances are signed or not, as CUDA has them. */
+template <typename Value, typename Operand>
+Value shuffle(shuffle_kind kind, place where, unsigned mask, Value value, Operand operand,
+              int width = static_cast<int>(warp_lanes)) {
     static_assert(std::is_trivially_copyable_v<Value> && sizeof(Value) % 4 == 0 &&
                   sizeof(Value) <= 16);
     shuffle_slot slot = {};
     slot.kind = kind;
-    slot.operand = operand;
-    slot.width = width;
+    slot.operand = static_cast<unsigned>(operand);
+    slot.width = static_cast<unsigned>(width);
     slot.words = sizeof(Value) / 4;
     memcpy(slot.in, &value, sizeof value);
     shuffle_words(&slot, mask, where);

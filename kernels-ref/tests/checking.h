@@ -8,6 +8,7 @@
 #include "cuda/number.h"
 #include "tests/cmocka.h"
 #include "tests/device_array.h"
+#include "work/work.h"
 
 #include <cmath>
 #include <vector>
@@ -61,6 +62,18 @@ template <typename Number> std::vector<double> to_doubles(const std::vector<Numb
     return doubles;
 }
 
+/* The first thing that a program of tests does: without a device it has nothing to test. */
+inline void need_device() {
+#if defined(KREF_ON_DEVICE)
+    int devices = 0;
+    cudaError_t error = cudaGetDeviceCount(&devices);
+    if (error != cudaSuccess || devices == 0) {
+        printf("skipped: no device (%s)\n", cudaGetErrorString(error));
+        exit(77);
+    }
+#endif
+}
+
 /* A call of a kernel that did what it should. */
 inline void assert_ran(const char *error) {
     if (error != nullptr) {
@@ -92,6 +105,36 @@ inline void assert_close(const std::vector<double> &actual, const std::vector<do
     }
     assert_true(worst <= 1.0);
 }
+
+/* ---- Counts: what a kernel executed, against its closed form; nothing where nothing is counted
+ * ---- */
+
+#if defined(KREF_COUNTS)
+
+inline void begin_counting() {
+    emulation::reset_tally();
+}
+
+inline void assert_counted(const kref_work &work) {
+    emulation::tally counted = emulation::take_tally();
+    assert_int_equal(counted.matrix_flops, work.matrix_flops);
+    assert_int_equal(counted.vector_flops, work.vector_flops);
+    assert_int_equal(counted.specials, work.specials);
+    assert_int_equal(counted.loaded_bytes, work.loaded_bytes);
+    assert_int_equal(counted.copied_bytes, work.copied_bytes);
+    assert_int_equal(counted.stored_bytes, work.stored_bytes);
+    assert_int_equal(counted.shared_bytes, work.shared_bytes);
+}
+
+#else
+
+inline void begin_counting() {
+}
+
+inline void assert_counted(const kref_work &) {
+}
+
+#endif
 
 /* ---- Orders: the same kernel, in every order of lanes and blocks that the build has time for ----
  */

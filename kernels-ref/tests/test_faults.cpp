@@ -228,7 +228,7 @@ void deadlock_lists_who_waits(void **) {
 /* ---- Wrong results ---- */
 
 /* Reads what its neighbour writes, without a barrier between. */
-constexpr int race_line = NEXT_LINE + 3;
+[[maybe_unused]] constexpr int race_line = NEXT_LINE + 3;
 __global__ void missing_barrier(fault_args args) {
     auto *shared = reinterpret_cast<float *>(KREF_DYNAMIC_SHARED());
     shared[thread()] = 1.0F;

@@ -223,16 +223,16 @@ __global__ void shuffle_kernel(lane_args args) {
     int value = 100 + lane;
     switch (args.kind) {
     case 0:
-        value = __shfl_sync(args.mask, value, args.operand, static_cast<unsigned>(args.width));
+        value = __shfl_sync(args.mask, value, args.operand, args.width);
         break;
     case 1:
-        value = __shfl_up_sync(args.mask, value, args.operand, static_cast<unsigned>(args.width));
+        value = __shfl_up_sync(args.mask, value, args.operand, args.width);
         break;
     case 2:
-        value = __shfl_down_sync(args.mask, value, args.operand, static_cast<unsigned>(args.width));
+        value = __shfl_down_sync(args.mask, value, args.operand, args.width);
         break;
     default:
-        value = __shfl_xor_sync(args.mask, value, args.operand, static_cast<unsigned>(args.width));
+        value = __shfl_xor_sync(args.mask, value, args.operand, args.width);
         break;
     }
     args.out[lane] = value;

@@ -33,6 +33,11 @@ static void add_softmax(kref_work *work, int64_t rows, int64_t keys, int64_t hea
     work->specials += lane_rows * (scores + 1);
 }
 
+/* In shared memory, where rows are 16 bytes longer. */
+static int64_t row_bytes(int64_t head_dim) {
+    return ELEMENT_BYTES * head_dim + 16;
+}
+
 static int64_t first_seen(const kref_attention_shape *shape, int64_t position) {
     return shape->window_tokens > 0 ? most(position - shape->window_tokens + 1, 0) : 0;
 }
@@ -92,6 +97,8 @@ kref_work kref_prefill_attention_work(const kref_attention_shape *shape) {
     int64_t blocks = tiles_of(shape->queries_max, QUERY_TILE) * shape->query_heads *
                      (int64_t)shape->sequences;
     work.loaded_bytes += blocks * PREFILL_THREADS * 4 * INDEX_BYTES;
+    int64_t key_tile = KEY_TILE_ELEMENTS / shape->head_dim;
+    work.shared_bytes = (QUERY_TILE + 2 * key_tile) * row_bytes(shape->head_dim);
     return work;
 }
 
@@ -101,6 +108,7 @@ enum {
     DECODE_THREADS = 128,
     DECODE_WARPS = 4,
     DECODE_KEY_TILE = 16,
+    DECODE_STAGES = 3,
     HEAD_ROWS = 16, /* query heads of a tile, whether they exist or not */
     PART_FLOPS = 5, /* to take in one part: base, and a multiply-add for weights and sum */
     FLOAT_BYTES = 4,
@@ -155,8 +163,9 @@ static void add_combine_block(kref_work *work, const kref_attention_shape *shape
 }
 
 kref_work kref_decode_attention_work(const kref_attention_shape *shape) {
-    kref_work work = {0};
     int64_t head_dim = shape->head_dim;
+    int64_t rows = DECODE_WARPS * DECODE_STAGES * 2 * DECODE_KEY_TILE + HEAD_ROWS;
+    kref_work work = {.shared_bytes = rows * row_bytes(head_dim)};
     for (int s = 0; s < shape->sequences; s++) {
         int64_t tokens = shape->tokens[s];
         int64_t seen = tokens > 0 ? tokens - first_seen(shape, tokens - 1) : 0;

@@ -19,12 +19,13 @@ kref_work kref_rms_norm_work(int64_t rows, int64_t width, bool has_update) {
         .algorithmic_bytes = ELEMENT_BYTES * rows * width * 2 * (1 + updates),
         .loaded_bytes = ELEMENT_BYTES * rows * width * (2 + updates), /* the weights among them */
         .stored_bytes = ELEMENT_BYTES * rows * width * (1 + updates),
+        .shared_bytes = ELEMENT_BYTES * width + FLOAT_BYTES * WARP_LANES,
     };
 }
 
 kref_work kref_rope_work(int64_t tokens, int64_t written, int64_t query_heads, int64_t kv_heads,
                          int64_t head_dim) {
-    enum { THREADS = 128, PAIR_FLOPS = 6 };
+    enum { THREADS = 128, PAIR_FLOPS = 6, HEAD_DIM_MAX = 512 };
     int64_t turned = (tokens * query_heads + written * kv_heads) * head_dim;
     int64_t elements = turned + written * kv_heads * head_dim;
     int64_t flops = turned / 2 * PAIR_FLOPS;
@@ -36,6 +37,7 @@ kref_work kref_rope_work(int64_t tokens, int64_t written, int64_t query_heads, i
         .loaded_bytes = ELEMENT_BYTES * elements +
                         tokens * (THREADS * 2 * INDEX_BYTES + head_dim * FLOAT_BYTES),
         .stored_bytes = ELEMENT_BYTES * elements,
+        .shared_bytes = HEAD_DIM_MAX * FLOAT_BYTES,
     };
 }
 

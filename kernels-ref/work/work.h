@@ -34,6 +34,7 @@ typedef struct kref_work {
     int64_t loaded_bytes;
     int64_t copied_bytes;
     int64_t stored_bytes;
+    int64_t shared_bytes; /* of a block */
 } kref_work;
 
 typedef struct kref_attention_shape {

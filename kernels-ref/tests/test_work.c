@@ -1,0 +1,229 @@
+/*
+ * The closed forms: worked out by hand where that is short, and against model/opcount where both
+ * speak of the same. (Against what the emulation counts they are held by the tests of the kernels.)
+ */
+#include "model/kinds.h"
+#include "model/opcount.h"
+#include "work/work.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+/* ---- By hand ---- */
+
+/* One head of 128, 128 queries without a past: key tiles of 32, four of them, each 128 x 32 pairs
+ * of 4 x 128 FLOPs; 128 x 129 / 2 pairs are seen. */
+static void prefill_by_hand(void **state) {
+    (void)state;
+    const int32_t tokens[] = {128};
+    kref_attention_shape shape = {
+        .sequences = 1,
+        .queries = tokens,
+        .tokens = tokens,
+        .queries_max = 128,
+        .query_heads = 1,
+        .kv_heads = 1,
+        .head_dim = 128,
+        .output_bytes = 2,
+    };
+    kref_work work = kref_prefill_attention_work(&shape);
+    assert_int_equal(work.matrix_flops, 4 * 128 * 32 * 512);
+    assert_int_equal(work.algorithmic_flops, 128 * 129 / 2 * 512);
+    assert_int_equal(work.algorithmic_bytes, 4 * 128 * 128 * 2);
+    assert_int_equal(work.copied_bytes, 3 * 128 * 128 * 2);
+    assert_int_equal(work.stored_bytes, 128 * 128 * 2);
+    /* An exponential for each pair of the tiles, and one for each lane's row and tile. */
+    assert_int_equal(work.specials, 4 * 128 * 32 + 4 * 128 * 4);
+}
+
+/* 8 query heads on one key-value head of 64, 100 tokens: 7 tiles of 16 keys, 16 rows each. */
+static void decode_by_hand(void **state) {
+    (void)state;
+    const int32_t tokens[] = {100};
+    kref_attention_shape shape = {
+        .sequences = 1,
+        .tokens = tokens,
+        .query_heads = 8,
+        .kv_heads = 1,
+        .head_dim = 64,
+        .splits = 1,
+        .output_bytes = 2,
+    };
+    kref_work work = kref_decode_attention_work(&shape);
+    assert_int_equal(work.matrix_flops, 7 * 16 * 16 * 4 * 64);
+    assert_int_equal(work.algorithmic_flops, 8 * 100 * 4 * 64);
+    assert_int_equal(work.copied_bytes, 2 * 100 * 64 * 2);
+    assert_int_equal(work.algorithmic_bytes, 2 * 100 * 64 * 2 + 2 * 8 * 64 * 2);
+    assert_int_equal(work.stored_bytes, 8 * 64 * 2);
+    /* 128 threads read the length, two lanes the block of each key. */
+    assert_int_equal(work.loaded_bytes, 128 * 4 + 8 * 64 * 2 + 100 * 2 * 4);
+
+    /* Two splits of 64 and 36 keys: 4 + 3 tiles; each leaves 66 floats a head. */
+    shape.splits = 2;
+    work = kref_decode_attention_work(&shape);
+    assert_int_equal(work.matrix_flops, 7 * 16 * 16 * 4 * 64);
+    assert_int_equal(work.stored_bytes, 2 * 8 * 66 * 4 + 8 * 64 * 2);
+}
+
+/* A row of 16 in one warp: per element addition, square and sum (2), two products; per thread five
+ * steps in the warp, one over the warps, mean and epsilon. */
+static void elementwise_by_hand(void **state) {
+    (void)state;
+    kref_work work = kref_rms_norm_work(3, 16, true);
+    assert_int_equal(work.vector_flops, 3 * (16 * 5 + 32 * 8));
+    assert_int_equal(work.specials, 3 * 32);
+    assert_int_equal(work.loaded_bytes, 3 * 16 * 3 * 2);
+    work = kref_rope_work(2, 1, 4, 2, 32);
+    assert_int_equal(work.vector_flops, (2 * 4 + 1 * 2) * 16 * 6);
+    assert_int_equal(work.stored_bytes, (2 * 4 + 2 * 2) * 32 * 2);
+    work = kref_activation_work(2, 8, false, true);
+    assert_int_equal(work.vector_flops, 16 * 3);
+    assert_int_equal(work.stored_bytes, 16 * 2);
+}
+
+/* ---- Against model/opcount ---- */
+
+enum { QUERY_HEADS = 8, KV_HEADS = 2, HEAD_DIM = 128, HIDDEN = 64, WIDTH = 96 };
+
+static sli_gqa heads;
+static sli_dense inner;
+static sli_layer_part parts[2];
+static sli_layer_run layer[] = {{.count = 1, .mixer = &parts[0], .ffn = &parts[1]}};
+
+static sli_architecture one_layer(void) {
+    heads = (sli_gqa){
+        .q_heads = QUERY_HEADS, .kv_heads = KV_HEADS, .head_dim = HEAD_DIM, .has_qk_norm = true};
+    inner = (sli_dense){.width = WIDTH, .is_gated = true};
+    parts[0] = (sli_layer_part){.name = "full", .kind = &sli_gqa_kind, .values = &heads};
+    parts[1] = (sli_layer_part){.name = "dense", .kind = &sli_dense_kind, .values = &inner};
+    for (int i = 0; i < 2; i++) {
+        parts[i].kind->describe(parts[i].values, HIDDEN, &parts[i].facts);
+    }
+    return (sli_architecture){
+        .id = "one layer",
+        .hidden = HIDDEN,
+        .vocab_tokens = 10,
+        .layers = {.rows = layer, .count = 1},
+    };
+}
+
+static kref_attention_shape shape_of(int sequences, const int32_t *queries, const int32_t *tokens) {
+    return (kref_attention_shape){
+        .sequences = sequences,
+        .queries = queries,
+        .tokens = tokens,
+        .queries_max = 1024,
+        .query_heads = QUERY_HEADS,
+        .kv_heads = KV_HEADS,
+        .head_dim = HEAD_DIM,
+        .splits = 3,
+        .output_bytes = 2,
+    };
+}
+
+/* The tiles of opcount are those of the kernel where chunks fill tiles of 128 queries, and the past
+ * tiles of 32 keys; bytes and exact FLOPs agree for every chunk. */
+static void prefill_is_what_the_model_counts(void **state) {
+    (void)state;
+    const int32_t queries[] = {128, 384, 256};
+    const int32_t tokens[] = {128, 384 + 64, 256 + 4096};
+    sli_architecture model = one_layer();
+    sl_batch_shape step = {0};
+    double core = 0.0;
+    for (int i = 0; i < 3; i++) {
+        int64_t c = queries[i];
+        int64_t k = tokens[i] - c;
+        step.prefill_tokens += c;
+        step.prefill_kv_tokens += k + c;
+        step.prefill_tile_pairs_x2 += c * (2 * k + c + 128);
+        core += sli_opcount_prefill_core(&model, k, c);
+    }
+    sli_prefill_work prefill;
+    sli_decode_work decode;
+    sli_opcount_attention(&model, layer, 1, &step, &prefill, &decode);
+
+    kref_attention_shape shape = shape_of(3, queries, tokens);
+    kref_work work = kref_prefill_attention_work(&shape);
+    assert_true((double)work.matrix_flops == prefill.tile_flops);
+    assert_true((double)work.algorithmic_flops == core);
+    assert_true((double)work.algorithmic_bytes == prefill.bytes);
+}
+
+static void ragged_prefill_has_the_models_exact_work(void **state) {
+    (void)state;
+    const int32_t queries[] = {1, 77, 500};
+    const int32_t tokens[] = {1, 80, 503};
+    sli_architecture model = one_layer();
+    double core = 0.0;
+    double tile_flops = 0.0;
+    for (int i = 0; i < 3; i++) {
+        int64_t c = queries[i];
+        int64_t k = tokens[i] - c;
+        core += sli_opcount_prefill_core(&model, k, c);
+        tile_flops += 2.0 * QUERY_HEADS * HEAD_DIM *
+                      (double)((c + 127) / 128 * 128 * (2 * k + c + 128));
+    }
+    kref_attention_shape shape = shape_of(3, queries, tokens);
+    kref_work work = kref_prefill_attention_work(&shape);
+    assert_true((double)work.algorithmic_flops == core);
+    /* Partial tiles: the model takes the diagonal as a line, the kernel in steps of tiles. */
+    assert_true((double)work.matrix_flops > core);
+    assert_true((double)work.matrix_flops < 1.25 * tile_flops);
+    assert_true((double)work.matrix_flops > 0.6 * tile_flops);
+}
+
+static void decode_is_what_the_model_counts(void **state) {
+    (void)state;
+    const int32_t tokens[] = {1, 17, 900, 4096};
+    sli_architecture model = one_layer();
+    sl_batch_shape step = {.decodes = 4};
+    double core = 0.0;
+    for (int i = 0; i < 4; i++) {
+        step.decode_kv_tokens += tokens[i];
+        core += sli_opcount_decode_core(&model, tokens[i]);
+    }
+    sli_prefill_work prefill;
+    sli_decode_work decode;
+    sli_opcount_attention(&model, layer, 1, &step, &prefill, &decode);
+
+    kref_attention_shape shape = shape_of(4, tokens, tokens);
+    kref_work work = kref_decode_attention_work(&shape);
+    assert_true((double)work.copied_bytes == decode.bytes);
+    assert_true((double)work.algorithmic_flops == core);
+}
+
+static void elementwise_is_what_the_model_counts(void **state) {
+    (void)state;
+    enum { TOKENS = 37 };
+    sli_architecture model = one_layer();
+    sl_batch_shape step = {.tokens = TOKENS};
+    sli_layer_work work;
+    sli_opcount_layer(&model, layer, 1, &step, &work);
+    const double *bytes = work.elementwise_bytes;
+
+    kref_work norm = kref_rms_norm_work(TOKENS, HIDDEN, true);
+    assert_true((double)norm.algorithmic_bytes == bytes[SLI_ELEMENTWISE_NORM_IN]);
+    assert_true((double)norm.algorithmic_bytes == bytes[SLI_ELEMENTWISE_NORM_MID]);
+    kref_work qk_norm = kref_rms_norm_work(TOKENS * (QUERY_HEADS + KV_HEADS), HEAD_DIM, false);
+    assert_true((double)qk_norm.algorithmic_bytes == bytes[SLI_ELEMENTWISE_QK_NORM]);
+    kref_work rope = kref_rope_work(TOKENS, TOKENS, QUERY_HEADS, KV_HEADS, HEAD_DIM);
+    assert_true((double)rope.algorithmic_bytes == bytes[SLI_ELEMENTWISE_ROPE]);
+    kref_work activation = kref_activation_work(TOKENS, WIDTH, false, true);
+    assert_true((double)activation.algorithmic_bytes == bytes[SLI_ELEMENTWISE_ACTIVATION]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prefill_by_hand),
+        cmocka_unit_test(decode_by_hand),
+        cmocka_unit_test(elementwise_by_hand),
+        cmocka_unit_test(prefill_is_what_the_model_counts),
+        cmocka_unit_test(ragged_prefill_has_the_models_exact_work),
+        cmocka_unit_test(decode_is_what_the_model_counts),
+        cmocka_unit_test(elementwise_is_what_the_model_counts),
+    };
+    return cmocka_run_group_tests_name("work", tests, NULL, NULL);
+}
