@@ -6,9 +6,9 @@
 #define KREF_TESTS_CHECKING_H
 
 #include "cuda/number.h"
+#include "figures/work.h"
 #include "tests/cmocka.h"
 #include "tests/device_array.h"
-#include "work/work.h"
 
 #include <cmath>
 #include <vector>

@@ -1,7 +1,7 @@
 /*
- * count_opcodes FILE.cubin: counts the instructions of a device's machine code that matter here, and
- * prints "HMMA n", "LDSM n" and "LDGSTS n": matrix products, loads of their operands, asynchronous
- * copies.
+ * count_opcodes FILE.cubin: counts the instructions of a device's machine code that matter here,
+ * and prints "HMMA n", "LDSM n" and "LDGSTS n": matrix products, loads of their operands,
+ * asynchronous copies.
  *
  * cuobjdump would say the same, but is not in every toolkit. An instruction of sm_80 to sm_100 has
  * 16 bytes, its lowest 12 bits say which it is. That is not documented; check_opcodes.sh therefore

@@ -2,9 +2,9 @@
  * The closed forms: worked out by hand where that is short, and against model/opcount where both
  * speak of the same. (Against what the emulation counts they are held by the tests of the kernels.)
  */
+#include "figures/work.h"
 #include "model/kinds.h"
 #include "model/opcount.h"
-#include "work/work.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "work/work.h"
+#include "figures/work.h"
 
 enum { ELEMENT_BYTES = 2, INDEX_BYTES = 4, FLOAT_BYTES = 4, PACK = 8, WARP_LANES = 32 };
 

@@ -1,4 +1,4 @@
-#include "work/work.h"
+#include "figures/work.h"
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;

@@ -15,8 +15,8 @@
  * Plain C; knows shapes, no device and no data. The forms follow from the kernels' texts, and the
  * tests hold the emulation's counts against them, to the last FLOP. O(sequences + tiles).
  */
-#ifndef KREF_WORK_WORK_H
-#define KREF_WORK_WORK_H
+#ifndef KREF_FIGURES_WORK_H
+#define KREF_FIGURES_WORK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,82 @@
+/*
+ * print_table: the closed forms at the size of one layer of Llama 3.1 8B, as the rows of a Markdown
+ * table. README.md shows them, and a test holds them against it.
+ *
+ * The layer: 32 query heads on 8 key-value heads of 128, hidden 4096, feed-forward 14336.
+ */
+#include "figures/work.h"
+
+#include <stdio.h>
+
+enum {
+    QUERY_HEADS = 32,
+    KV_HEADS = 8,
+    HEAD_DIM = 128,
+    HIDDEN = 4096,
+    WIDTH = 14336,
+    DECODES = 64,
+    TOKENS = 2048, /* of a step of prefill */
+};
+
+static void print_row(const char *kernel, const char *shape, const kref_work *work) {
+    const double million = 1e6;
+    printf("| `%s` | %s | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %lld |\n", kernel,
+           shape, (double)work->algorithmic_flops / million, (double)work->matrix_flops / million,
+           (double)work->vector_flops / million, (double)work->specials / million,
+           (double)work->algorithmic_bytes / million, (double)work->loaded_bytes / million,
+           (double)work->copied_bytes / million, (double)work->stored_bytes / million,
+           (long long)work->shared_bytes);
+}
+
+static kref_attention_shape layer_shape(void) {
+    return (kref_attention_shape){
+        .query_heads = QUERY_HEADS,
+        .kv_heads = KV_HEADS,
+        .head_dim = HEAD_DIM,
+        .splits = 1,
+        .output_bytes = 2,
+    };
+}
+
+static void print_prefill(int32_t queries, int32_t past, int window_tokens, const char *text) {
+    int32_t tokens = queries + past;
+    kref_attention_shape shape = layer_shape();
+    shape.sequences = 1;
+    shape.queries = &queries;
+    shape.tokens = &tokens;
+    shape.queries_max = queries;
+    shape.window_tokens = window_tokens;
+    kref_work work = kref_prefill_attention_work(&shape);
+    print_row("prefill_attention", text, &work);
+}
+
+static void print_decode(int sequences, int32_t length, int splits, const char *text) {
+    int32_t tokens[DECODES];
+    for (int i = 0; i < sequences; i++) {
+        tokens[i] = length;
+    }
+    kref_attention_shape shape = layer_shape();
+    shape.sequences = sequences;
+    shape.tokens = tokens;
+    shape.splits = splits;
+    kref_work work = kref_decode_attention_work(&shape);
+    print_row("decode_attention", text, &work);
+}
+
+int main(void) {
+    printf("| kernel | shape | algorithmic MFLOP | matrix MFLOP | vector MFLOP | specials M |"
+           " algorithmic MB | loaded MB | copied MB | stored MB | shared B a block |\n");
+    printf("|---|---|---|---|---|---|---|---|---|---|---|\n");
+    print_prefill(2048, 0, 0, "2048 queries");
+    print_prefill(2048, 6144, 0, "2048 queries over 6144 tokens");
+    print_prefill(2048, 6144, 1024, "the same, window 1024");
+    print_decode(DECODES, 4096, 1, "64 sequences of 4096");
+    print_decode(1, 131072, 64, "1 sequence of 131072, 64 splits");
+    kref_work norm = kref_rms_norm_work(TOKENS, HIDDEN, true);
+    print_row("rms_norm", "2048 rows of 4096, with update", &norm);
+    kref_work rope = kref_rope_work(TOKENS, TOKENS, QUERY_HEADS, KV_HEADS, HEAD_DIM);
+    print_row("rope", "2048 tokens", &rope);
+    kref_work activation = kref_activation_work(TOKENS, WIDTH, false, true);
+    print_row("activation", "2048 rows of 14336, SiLU, gated", &activation);
+    return 0;
+}
