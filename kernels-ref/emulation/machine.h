@@ -43,9 +43,10 @@ enum class order { forward, reverse, random };
 
 struct settings {
     order lanes_and_blocks = order::forward;
-    uint32_t seed = 1;        /* of the random order */
-    unsigned lane_salt = 0;   /* which lane of the tile operations a lane is: lane ^ salt */
-    bool has_sectors = false; /* count distinct sectors of global memory: slow */
+    uint32_t seed = 1;             /* of the random order */
+    unsigned lane_salt = 0;        /* which lane of the tile operations a lane is: lane ^ salt */
+    bool has_sectors = false;      /* count distinct sectors of global memory: slow */
+    bool has_e4m3_products = true; /* as from sm_89 on; else operands are widened */
 };
 
 /* For the runs that follow. */

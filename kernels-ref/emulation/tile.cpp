@@ -9,37 +9,47 @@ namespace {
 
 constexpr int rows = 16;
 constexpr int columns = 8;
-constexpr int depth = 16;
+constexpr int depth_max = 32;
+
+/* Of a register: its elements, and the steps along k that all registers hold. */
+int parts_of(operand_kind kind) {
+    return kind == operand_kind::bf16 ? 2 : 4;
+}
+
+int depth_of(operand_kind kind) {
+    return 8 * parts_of(kind);
+}
 
 /* What a lane brings to a product. */
 struct product_slot {
+    operand_kind kind;
     const operand_a *a;
     const operand_b *b;
     float *sum;
 };
 
 struct matrices {
-    float a[rows][depth];
-    float b[depth][columns];
+    float a[rows][depth_max];
+    float b[depth_max][columns];
     float sum[rows][columns];
 };
 
-float half_of(uint32_t pair, int part) {
-    return float_of(part == 0 ? pair << 16 : pair & 0xffff0000U);
+float value_of(operand_kind kind, uint32_t shared, int part) {
+    if (kind == operand_kind::bf16) {
+        return float_of(part == 0 ? shared << 16 : shared & 0xffff0000U);
+    }
+    return to_float(e4m3{static_cast<uint8_t>(shared >> 8 * part)});
 }
 
 void gather_lane(const product_slot &slot, unsigned part, matrices *all) {
-    for (int number = 0; number < 4; number++) {
-        for (int half = 0; half < 2; half++) {
-            element at = element_of_a(part, number, half);
-            all->a[at.row][at.column] = half_of(slot.a->registers[number], half);
-        }
+    int parts = parts_of(slot.kind);
+    for (int i = 0; i < 4 * parts; i++) {
+        element at = element_of_a(slot.kind, part, i / parts, i % parts);
+        all->a[at.row][at.column] = value_of(slot.kind, slot.a->registers[i / parts], i % parts);
     }
-    for (int number = 0; number < 2; number++) {
-        for (int half = 0; half < 2; half++) {
-            element at = element_of_b(part, number, half);
-            all->b[at.row][at.column] = half_of(slot.b->registers[number], half);
-        }
+    for (int i = 0; i < 2 * parts; i++) {
+        element at = element_of_b(slot.kind, part, i / parts, i % parts);
+        all->b[at.row][at.column] = value_of(slot.kind, slot.b->registers[i / parts], i % parts);
     }
     for (int number = 0; number < 4; number++) {
         element at = element_of_sum(part, number);
@@ -47,7 +57,7 @@ void gather_lane(const product_slot &slot, unsigned part, matrices *all) {
     }
 }
 
-void multiply_all(matrices *all) {
+void multiply_all(matrices *all, int depth) {
     for (int row = 0; row < rows; row++) {
         for (int k = 0; k < depth; k++) {
             for (int column = 0; column < columns; column++) {
@@ -66,7 +76,8 @@ void complete_product(void *const slots[warp_lanes], unsigned) {
     for (unsigned lane = 0; lane < warp_lanes; lane++) {
         gather_lane(*static_cast<const product_slot *>(slots[lane]), part_of(lane), &all);
     }
-    multiply_all(&all);
+    int depth = depth_of(static_cast<const product_slot *>(slots[0])->kind);
+    multiply_all(&all, depth);
     for (unsigned lane = 0; lane < warp_lanes; lane++) {
         for (int number = 0; number < 4; number++) {
             element at = element_of_sum(part_of(lane), number);
@@ -74,7 +85,7 @@ void complete_product(void *const slots[warp_lanes], unsigned) {
                 all.sum[at.row][at.column];
         }
     }
-    counted.matrix_flops += 2 * rows * columns * depth;
+    counted.matrix_flops += static_cast<uint64_t>(2 * rows * columns * depth);
 }
 
 /* One a warp. Its next gathering needs all lanes again, so all have taken what they need by then.
@@ -98,15 +109,15 @@ void complete_gathering(void *const slots[warp_lanes], unsigned) {
 
 } // namespace
 
-element element_of_a(unsigned lane, int number, int part) {
+element element_of_a(operand_kind kind, unsigned lane, int number, int part) {
     int row = static_cast<int>(lane / 4) + number % 2 * 8;
-    int column = static_cast<int>(lane % 4) * 2 + part + number / 2 * 8;
-    return element{row, column};
+    int column = static_cast<int>(lane % 4 + static_cast<unsigned>(number / 2) * 4);
+    return element{row, column * parts_of(kind) + part};
 }
 
-element element_of_b(unsigned lane, int number, int part) {
-    int row = static_cast<int>(lane % 4) * 2 + part + number * 8;
-    return element{row, static_cast<int>(lane / 4)};
+element element_of_b(operand_kind kind, unsigned lane, int number, int part) {
+    int row = static_cast<int>(lane % 4 + static_cast<unsigned>(number) * 4);
+    return element{row * parts_of(kind) + part, static_cast<int>(lane / 4)};
 }
 
 element element_of_sum(unsigned lane, int number) {
@@ -123,8 +134,9 @@ bool swaps_rows() {
     return current_settings().lane_salt % 2 == 1;
 }
 
-void multiply(const operand_a &a, const operand_b &b, float sum[4], place where) {
-    product_slot slot = {&a, &b, sum};
+void multiply(operand_kind kind, const operand_a &a, const operand_b &b, float sum[4],
+              place where) {
+    product_slot slot = {kind, &a, &b, sum};
     meet(meeting{where, ~0U, &slot, complete_product});
 }
 

@@ -1,8 +1,10 @@
 /*
- * Matrix instructions of a warp: mma.m16n8k16 of bf16 with f32 sums, and the loads of its operands.
+ * Matrix instructions of a warp: mma.m16n8k16 of bf16 and mma.m16n8k32 of e4m3, with f32 sums, and
+ * the loads of their operands.
  *
  * Which lane and register holds which element is a table of tile.cpp, as the PTX manual gives it
- * (PTX ISA 8.5, "Matrix Fragments for mma.m16n8k16" and "ldmatrix"). Kernels must not know it, so
+ * (PTX ISA 8.5, "Matrix Fragments for mma.m16n8k16", "... mma.m16n8k32" and "ldmatrix"): two bf16
+ * share a register, and where they stand there stand four e4m3. Kernels must not know it, so
  * the settings can salt it: lane l then plays the part of lane l ^ salt, and the two rows of a lane
  * change places where the salt is odd. A kernel that leans on the map gives wrong results then.
  *
@@ -19,21 +21,23 @@
 
 namespace kref::emulation {
 
-/* Registers of a lane; two bf16 share one, the first in the lower half. */
+enum class operand_kind { bf16, e4m3 };
+
+/* Registers of a lane; of the elements that share one the first is lowest. */
 struct operand_a {
-    uint32_t registers[4]; /* 16 x 16, rows by k */
+    uint32_t registers[4]; /* 16 x 16 or 32, rows by k */
 };
 struct operand_b {
-    uint32_t registers[2]; /* 16 x 8, k by columns */
+    uint32_t registers[2]; /* 16 or 32 x 8, k by columns */
 };
 
-/* Element `part` (0 or 1) of register `number` of a lane. */
+/* Element `part` (0 or 1, of e4m3 up to 3) of register `number` of a lane. */
 struct element {
     int row;
     int column;
 };
-element element_of_a(unsigned lane, int number, int part);
-element element_of_b(unsigned lane, int number, int part);
+element element_of_a(operand_kind kind, unsigned lane, int number, int part);
+element element_of_b(operand_kind kind, unsigned lane, int number, int part);
 element element_of_sum(unsigned lane, int number); /* of the four sums of a lane, 16 x 8 */
 
 /* The lane whose part this one plays, and whether its two rows change places. */
@@ -41,7 +45,7 @@ unsigned part_of_lane();
 bool swaps_rows();
 
 /* sum[4] += a b, for the warp. */
-void multiply(const operand_a &a, const operand_b &b, float sum[4], place where);
+void multiply(operand_kind kind, const operand_a &a, const operand_b &b, float sum[4], place where);
 
 /* The addresses of the 32 rows of four 8 x 8 matrices, as the lanes gave them: `row` is this
  * lane's. Valid until the lane's next call. */

@@ -10,6 +10,9 @@ namespace {
 using namespace kref;
 using namespace kref::tests;
 
+constexpr emulation::operand_kind bf16_kind = emulation::operand_kind::bf16;
+constexpr emulation::operand_kind e4m3_kind = emulation::operand_kind::e4m3;
+
 /* ---- The map ---- */
 
 /*
@@ -30,32 +33,50 @@ int by_strides(const strides &its, unsigned lane, int number, int part) {
            part * its.part + number % 2 * its.number_low + number / 2 * its.number_high;
 }
 
-void map_is_that_of_the_manual(void **) {
-    const strides of_a = {32, 1, 16, 8, 128}; /* 16 rows */
-    const strides of_sum = {32, 1, 0, 16, 8}; /* 16 rows; a register is one element */
-    const strides of_b = {16, 1, 8, 64, 0};   /* 8 columns by depth, so transposed */
+/* Matrices of 16 rows, and of 8 columns by depth, so transposed. */
+void operands_are_at(emulation::operand_kind kind, const strides &of_a, const strides &of_b,
+                     int parts) {
     for (unsigned lane = 0; lane < 32; lane++) {
-        for (int i = 0; i < 8; i++) {
-            emulation::element at = emulation::element_of_a(lane, i / 2, i % 2);
-            assert_int_equal(at.column * 16 + at.row, by_strides(of_a, lane, i / 2, i % 2));
+        for (int i = 0; i < 4 * parts; i++) {
+            emulation::element at = emulation::element_of_a(kind, lane, i / parts, i % parts);
+            int expected = by_strides(of_a, lane, i / parts, i % parts);
+            assert_int_equal(at.column * 16 + at.row, expected);
         }
-        for (int i = 0; i < 4; i++) {
-            emulation::element at = emulation::element_of_sum(lane, i);
-            assert_int_equal(at.column * 16 + at.row, by_strides(of_sum, lane, i, 0));
-            at = emulation::element_of_b(lane, i / 2, i % 2);
-            assert_int_equal(at.row * 8 + at.column, by_strides(of_b, lane, i / 2, i % 2));
+        for (int i = 0; i < 2 * parts; i++) {
+            emulation::element at = emulation::element_of_b(kind, lane, i / parts, i % parts);
+            int expected = by_strides(of_b, lane, i / parts, i % parts);
+            assert_int_equal(at.row * 8 + at.column, expected);
         }
     }
 }
 
-/* Figures that the manual draws: a4 of lane 5, b2 of lane 5, c3 of lane 31. */
+void map_is_that_of_the_manual(void **) {
+    operands_are_at(bf16_kind, {32, 1, 16, 8, 128}, {16, 1, 8, 64, 0}, 2);
+    operands_are_at(e4m3_kind, {64, 1, 16, 8, 256}, {32, 1, 8, 128, 0}, 4);
+    const strides of_sum = {32, 1, 0, 16, 8}; /* 16 rows; a register is one element */
+    for (unsigned lane = 0; lane < 32; lane++) {
+        for (int i = 0; i < 4; i++) {
+            emulation::element at = emulation::element_of_sum(lane, i);
+            assert_int_equal(at.column * 16 + at.row, by_strides(of_sum, lane, i, 0));
+        }
+    }
+}
+
+/* Figures that the manual draws: a4 of lane 5, b2 of lane 5, c3 of lane 31; of e4m3 a9 of lane 2
+ * and b7 of lane 31. */
 void map_by_hand(void **) {
-    emulation::element at = emulation::element_of_a(5, 2, 0);
+    emulation::element at = emulation::element_of_a(bf16_kind, 5, 2, 0);
     assert_int_equal(at.row, 1);
     assert_int_equal(at.column, 10);
-    at = emulation::element_of_b(5, 1, 0);
+    at = emulation::element_of_b(bf16_kind, 5, 1, 0);
     assert_int_equal(at.row, 10);
     assert_int_equal(at.column, 1);
+    at = emulation::element_of_a(e4m3_kind, 2, 2, 1);
+    assert_int_equal(at.row, 0);
+    assert_int_equal(at.column, 25);
+    at = emulation::element_of_b(e4m3_kind, 31, 1, 3);
+    assert_int_equal(at.row, 31);
+    assert_int_equal(at.column, 7);
     at = emulation::element_of_sum(31, 3);
     assert_int_equal(at.row, 15);
     assert_int_equal(at.column, 7);
@@ -175,6 +196,100 @@ void products_are_exact_under_every_salt(void **) {
     emulation::current_settings().lane_salt = 0;
 }
 
+/* ---- Products of e4m3 ---- */
+
+struct narrow_args {
+    const e4m3 *left;  /* [16][32] */
+    const e4m3 *right; /* [16 columns][32] */
+    float *sums;       /* [16][16] */
+};
+
+__global__ void narrow_kernel(narrow_args args) {
+    auto *left = reinterpret_cast<e4m3 *>(KREF_DYNAMIC_SHARED());
+    e4m3 *right = left + 16 * 2 * stride;
+    for (int i = static_cast<int>(threadIdx.x); i < 16 * 32; i += 32) {
+        left[i / 32 * 2 * stride + i % 32] = args.left[i];
+        right[i / 32 * 2 * stride + i % 32] = args.right[i];
+    }
+    __syncwarp();
+    left_tile rows = load_left(reinterpret_cast<bf16 *>(left), stride);
+    right_pair columns = load_right_by_column(reinterpret_cast<bf16 *>(right), stride);
+    for (int i = 0; i < 2; i++) {
+        sum_tile sums = {};
+        multiply_add_e4m3(&sums, rows, columns.at[i]);
+        for (int j = 0; j < LANE_ROWS * LANE_COLUMNS; j++) {
+            int column = i * TILE_COLUMNS + column_of() + j % 2;
+            args.sums[row_of(j / 2) * 16 + column] = static_cast<float>(sums.at[j / 2][j % 2]);
+        }
+    }
+}
+
+std::vector<double> narrow_product(const std::vector<double> &left,
+                                   const std::vector<double> &right) {
+    std::vector<double> sums(256, 0.0);
+    for (size_t i = 0; i < 256; i++) {
+        for (size_t k = 0; k < 32; k++) {
+            sums[i] += left[i / 16 * 32 + k] * right[i % 16 * 32 + k];
+        }
+    }
+    return sums;
+}
+
+std::vector<float> run_narrow(const std::vector<e4m3> &left, const std::vector<e4m3> &right) {
+    std::vector<float> sums(256);
+    assert_ran(launch("narrow", narrow_kernel, dim3{1}, dim3{32}, 2 * 16 * stride * sizeof(bf16),
+                      nullptr, narrow_args{left.data(), right.data(), sums.data()}));
+    return sums;
+}
+
+/* Every number of e4m3 up to 4, in sums that f32 holds exactly: as a device from sm_89 on has it,
+ * and widened. */
+void narrow_products_are_exact_under_every_salt(void **) {
+    dice its(3);
+    std::vector<e4m3> left(16 * 32);
+    std::vector<e4m3> right(16 * 32);
+    for (size_t i = 0; i < left.size(); i++) {
+        left[i].bits = static_cast<uint8_t>(its.next() % 0x49 | (its.next() % 2) << 7);
+        right[i].bits = static_cast<uint8_t>(its.next() % 0x49 | (its.next() % 2) << 7);
+    }
+    std::vector<double> expected = narrow_product(to_doubles(left), to_doubles(right));
+    for (unsigned salt = 0; salt < 32; salt++) {
+        emulation::current_settings().lane_salt = salt;
+        for (bool has_products : {true, false}) {
+            emulation::current_settings().has_e4m3_products = has_products;
+            assert_true(to_doubles(run_narrow(left, right)) == expected);
+        }
+    }
+    emulation::current_settings() = emulation::settings{};
+}
+
+/* Each code times 1 is its value, widened too; and a NaN stays one. */
+void every_code_survives_the_product(void **) {
+    std::vector<e4m3> right(16 * 32, e4m3{0});
+    for (size_t i = 0; i < 16; i++) {
+        right[i * 32 + i].bits = 0x38; /* 1: column i of the product is column i of the left */
+    }
+    for (bool has_products : {true, false}) {
+        emulation::current_settings().has_e4m3_products = has_products;
+        std::vector<e4m3> left(16 * 32, e4m3{0});
+        for (size_t code = 0; code < 256; code++) {
+            bool is_nan = code % 128 == 0x7f;
+            left[code / 16 * 32 + code % 16].bits = static_cast<uint8_t>(is_nan ? 0 : code);
+        }
+        std::vector<float> sums = run_narrow(left, right);
+        for (size_t code = 0; code < 256; code++) {
+            bool is_nan = code % 128 == 0x7f;
+            float value = to_float(e4m3{static_cast<uint8_t>(code)});
+            assert_true(sums[code] == (is_nan ? 0.0F : value));
+        }
+        left[32].bits = 0xff;
+        assert_true(std::isnan(run_narrow(left, right)[16]));
+    }
+    emulation::current_settings() = emulation::settings{};
+}
+
+/* ---- Several warps ---- */
+
 /* Warps that are at different loads do not get each other's rows. */
 __global__ void two_warps_kernel(product_args args) {
     auto *rows = reinterpret_cast<bf16 *>(KREF_DYNAMIC_SHARED());
@@ -212,6 +327,8 @@ int main() {
         cmocka_unit_test(map_is_that_of_the_manual),
         cmocka_unit_test(map_by_hand),
         cmocka_unit_test(products_are_exact_under_every_salt),
+        cmocka_unit_test(narrow_products_are_exact_under_every_salt),
+        cmocka_unit_test(every_code_survives_the_product),
         cmocka_unit_test(warps_load_for_themselves),
     };
     return cmocka_run_group_tests_name("tile", tests, nullptr, nullptr);
