@@ -12,6 +12,11 @@ if(KREF_NVCC)
   cmake_path(GET kref_cuda_bin PARENT_PATH kref_cuda_root)
   find_path(KREF_CUDA_INCLUDE cuda_runtime.h HINTS ${kref_cuda_root}/include)
   find_library(KREF_CUDA_RUNTIME cudart_static HINTS ${kref_cuda_root}/lib64 ${kref_cuda_root}/lib)
+  find_library(KREF_CUBLASLT cublasLt HINTS ${kref_cuda_root}/lib64 ${kref_cuda_root}/lib)
+  set(kref_defines)
+  if(KREF_CUBLASLT AND EXISTS ${KREF_CUDA_INCLUDE}/cublasLt.h)
+    list(APPEND kref_defines -DKREF_CUBLASLT)
+  endif()
 
   set(generate)
   foreach(architecture IN LISTS kref_architectures)
@@ -22,7 +27,8 @@ if(KREF_NVCC)
     set(object ${kref_device_dir}/${kernel}.o)
     add_custom_command(OUTPUT ${object}
       COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/tests/compile_device.sh ${kref_device_dir} ${kernel}
-              ${KREF_NVCC} -std=c++17 -I${CMAKE_CURRENT_SOURCE_DIR} ${generate} --threads 2
+              ${KREF_NVCC} -std=c++17 -I${CMAKE_CURRENT_SOURCE_DIR} ${kref_defines} ${generate}
+              --threads 2
               -Werror all-warnings -Xcompiler -Wall,-Wextra
               -c ${CMAKE_CURRENT_SOURCE_DIR}/cuda/${kernel}.cu -o ${object}
               -MD -MF ${object}.d
@@ -40,4 +46,9 @@ if(KREF_NVCC)
   target_include_directories(kref_kernels_device SYSTEM INTERFACE ${KREF_CUDA_INCLUDE})
   target_link_libraries(kref_kernels_device INTERFACE
     kref_options ${KREF_CUDA_RUNTIME} ${CMAKE_DL_LIBS} rt pthread)
+  if(kref_defines)
+    # Only who calls the library has to load it.
+    target_link_options(kref_kernels_device INTERFACE -Wl,--as-needed)
+    target_link_libraries(kref_kernels_device INTERFACE ${KREF_CUBLASLT})
+  endif()
 endif()

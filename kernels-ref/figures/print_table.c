@@ -63,6 +63,12 @@ static void print_decode(int sequences, int32_t length, int splits, const char *
     print_row("decode_attention", text, &work);
 }
 
+static void print_gemm(int64_t m, int element_bytes, const char *text) {
+    kref_gemm_shape shape = {m, 2 * WIDTH, HIDDEN, element_bytes, 2};
+    kref_work work = kref_gemm_work(&shape);
+    print_row("gemm", text, &work);
+}
+
 int main(void) {
     printf("| kernel | shape | algorithmic MFLOP | matrix MFLOP | vector MFLOP | specials M |"
            " algorithmic MB | loaded MB | copied MB | stored MB | shared B a block |\n");
@@ -72,6 +78,9 @@ int main(void) {
     print_prefill(2048, 6144, 1024, "the same, window 1024");
     print_decode(DECODES, 4096, 1, "64 sequences of 4096");
     print_decode(1, 131072, 64, "1 sequence of 131072, 64 splits");
+    print_gemm(TOKENS, 2, "2048 x 28672, 4096 deep (gate and up)");
+    print_gemm(TOKENS, 1, "the same in e4m3");
+    print_gemm(1, 2, "1 x 28672, 4096 deep");
     kref_work norm = kref_rms_norm_work(TOKENS, HIDDEN, true);
     print_row("rms_norm", "2048 rows of 4096, with update", &norm);
     kref_work rope = kref_rope_work(TOKENS, TOKENS, QUERY_HEADS, KV_HEADS, HEAD_DIM);

@@ -64,6 +64,16 @@ kref_work kref_rope_work(int64_t tokens, int64_t written, int64_t query_heads, i
 /* has_tanh: GELU in its tanh form; else SiLU. */
 kref_work kref_activation_work(int64_t rows, int64_t width, bool has_tanh, bool is_gated);
 
+typedef struct kref_gemm_shape {
+    int64_t m;
+    int64_t n;
+    int64_t k;
+    int element_bytes; /* of both operands: 2 or 1 */
+    int output_bytes;
+} kref_gemm_shape;
+
+kref_work kref_gemm_work(const kref_gemm_shape *shape);
+
 #ifdef __cplusplus
 }
 #endif

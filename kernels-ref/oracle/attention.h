@@ -18,6 +18,8 @@
 #ifndef KREF_ORACLE_ATTENTION_H
 #define KREF_ORACLE_ATTENTION_H
 
+#include "oracle/expected.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -31,12 +33,6 @@ typedef struct kref_heads {
     int window_tokens; /* 0 = all */
     double scale;
 } kref_heads;
-
-/* Where the oracle puts its answers, arrays of the shape of the outputs. */
-typedef struct kref_expected {
-    double *outputs;
-    double *tolerances; /* of outputs that are not rounded */
-} kref_expected;
 
 /* Keys and values of one head, row by row: row i begins at keys[i]. */
 typedef struct kref_visible {

@@ -49,6 +49,15 @@ inline std::vector<bf16> draw_bf16(size_t count, uint64_t seed, float amplitude 
     return values;
 }
 
+inline std::vector<e4m3> draw_e4m3(size_t count, uint64_t seed, float amplitude) {
+    dice its(seed);
+    std::vector<e4m3> values(count);
+    for (e4m3 &value : values) {
+        value = to_e4m3(amplitude * its.signed_unit());
+    }
+    return values;
+}
+
 template <typename Number> std::vector<double> to_doubles(const std::vector<Number> &values) {
     std::vector<double> doubles;
     doubles.reserve(values.size());

@@ -84,6 +84,29 @@ static void elementwise_by_hand(void **state) {
     assert_int_equal(work.stored_bytes, 16 * 2);
 }
 
+/* 33 x 40, 64 deep: one block of 128 x 128, one step of depth. 5 x 136, 72 deep: two blocks of 32 x
+ * 128, two steps of 64; the left operand is copied for each of them. Of e4m3 a step is 128. */
+static void gemm_by_hand(void **state) {
+    (void)state;
+    kref_gemm_shape shape = {33, 40, 64, 2, 2};
+    kref_work work = kref_gemm_work(&shape);
+    assert_int_equal(work.algorithmic_flops, 2 * 33 * 40 * 64);
+    assert_int_equal(work.matrix_flops, 2 * 128 * 128 * 64);
+    assert_int_equal(work.vector_flops, 33 * 40);
+    assert_int_equal(work.copied_bytes, (33 + 40) * 64 * 2);
+    assert_int_equal(work.stored_bytes, 33 * 40 * 2);
+    assert_int_equal(work.shared_bytes, 3 * 256 * 144);
+    shape = (kref_gemm_shape){5, 136, 72, 2, 4};
+    work = kref_gemm_work(&shape);
+    assert_int_equal(work.matrix_flops, 2 * (2 * 32 * 128 * 128));
+    assert_int_equal(work.copied_bytes, (2 * 5 + 136) * 72 * 2);
+    assert_int_equal(work.stored_bytes, 5 * 136 * 4);
+    shape = (kref_gemm_shape){5, 8, 144, 1, 2};
+    work = kref_gemm_work(&shape);
+    assert_int_equal(work.matrix_flops, 2 * 32 * 128 * 256);
+    assert_int_equal(work.algorithmic_bytes, (5 + 8) * 144 + 5 * 8 * 2);
+}
+
 /* ---- Against model/opcount ---- */
 
 enum { QUERY_HEADS = 8, KV_HEADS = 2, HEAD_DIM = 128, HIDDEN = 64, WIDTH = 96 };
@@ -215,15 +238,38 @@ static void elementwise_is_what_the_model_counts(void **state) {
     assert_true((double)activation.algorithmic_bytes == bytes[SLI_ELEMENTWISE_ACTIVATION]);
 }
 
+static void gemms_are_what_the_model_counts(void **state) {
+    (void)state;
+    enum { TOKENS = 37 };
+    sli_architecture model = one_layer();
+    sl_batch_shape step = {.tokens = TOKENS};
+    sli_layer_work layer_work;
+    sli_opcount_layer(&model, layer, 1, &step, &layer_work);
+    for (int i = 0; i < SLI_GEMM_COUNT; i++) {
+        const sli_gemm *gemm = &layer_work.gemms[i];
+        kref_gemm_shape shape = {(int64_t)gemm->m, (int64_t)gemm->n, (int64_t)gemm->k, 2, 2};
+        kref_work work = kref_gemm_work(&shape);
+        assert_true((double)work.algorithmic_flops == sli_gemm_flops(gemm));
+        assert_true((double)work.algorithmic_bytes == sli_gemm_bytes(gemm));
+        assert_true(work.matrix_flops >= work.algorithmic_flops);
+    }
+    /* Whole blocks have no padding. */
+    kref_gemm_shape whole = {256, 384, 128, 2, 2};
+    kref_work work = kref_gemm_work(&whole);
+    assert_int_equal(work.matrix_flops, work.algorithmic_flops);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prefill_by_hand),
         cmocka_unit_test(decode_by_hand),
         cmocka_unit_test(elementwise_by_hand),
+        cmocka_unit_test(gemm_by_hand),
         cmocka_unit_test(prefill_is_what_the_model_counts),
         cmocka_unit_test(ragged_prefill_has_the_models_exact_work),
         cmocka_unit_test(decode_is_what_the_model_counts),
         cmocka_unit_test(elementwise_is_what_the_model_counts),
+        cmocka_unit_test(gemms_are_what_the_model_counts),
     };
     return cmocka_run_group_tests_name("work", tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  */
 #include "oracle/attention.h"
 #include "oracle/elementwise.h"
+#include "oracle/gemm.h"
 #include "oracle/rounding.h"
 
 #include <math.h>
@@ -145,6 +146,26 @@ static void decode_follows_the_table(void **state) {
     assert_near(outputs[0], 55);
 }
 
+/* ---- Matrix products ---- */
+
+/* (1 2; 3 4) by the columns (1 1), (0 -1) and (2 1/2), halved. */
+static void gemm_by_hand(void **state) {
+    (void)state;
+    const double left[4] = {1, 2, 3, 4};
+    const double right[6] = {1, 1, 0, -1, 2, 0.5};
+    const double products[6] = {1.5, -1, 1.5, 3.5, -2, 4};
+    double outputs[6];
+    double tolerances[6];
+    kref_expected expected = {outputs, tolerances};
+    kref_gemm gemm = {2, 3, 2, 0.5, KREF_F32_UNIT};
+    kref_gemm_product(&gemm, left, right, &expected);
+    for (int i = 0; i < 6; i++) {
+        assert_true(outputs[i] == products[i]);
+    }
+    assert_near(tolerances[2] / 0x1p-24, (2 * 2 + 2) * 0.5 * (2 + 1));
+    assert_near(tolerances[4] / 0x1p-24, (2 * 2 + 2) * 0.5 * 4);
+}
+
 /* ---- The others ---- */
 
 /* Mean square of 3 and 4 is 12.5. */
@@ -201,8 +222,8 @@ int main(void) {
         cmocka_unit_test(rounding_to_bf16),       cmocka_unit_test(weights_mix_the_values),
         cmocka_unit_test(scores_are_scaled),      cmocka_unit_test(prefill_sees_past_and_itself),
         cmocka_unit_test(query_heads_share_keys), cmocka_unit_test(decode_follows_the_table),
-        cmocka_unit_test(rms_norm_by_hand),       cmocka_unit_test(rope_by_hand),
-        cmocka_unit_test(activations_by_hand),
+        cmocka_unit_test(gemm_by_hand),           cmocka_unit_test(rms_norm_by_hand),
+        cmocka_unit_test(rope_by_hand),           cmocka_unit_test(activations_by_hand),
     };
     return cmocka_run_group_tests_name("oracles", tests, NULL, NULL);
 }
