@@ -4,6 +4,7 @@
  *
  * The layer: 32 query heads on 8 key-value heads of 128, hidden 4096, feed-forward 14336.
  */
+#include "figures/copy.h"
 #include "figures/work.h"
 
 #include <stdio.h>
@@ -69,6 +70,14 @@ static void print_gemm(int64_t m, int element_bytes, const char *text) {
     print_row("gemm", text, &work);
 }
 
+/* Blocks of 16 tokens of one layer, and the 2048 latents that each of the sequences attends to. */
+static void print_copies(void) {
+    kref_work copy = kref_block_copy_work(1024, 16 * 2 * 2 * KV_HEADS * HEAD_DIM, 2);
+    print_row("block_copy", "1024 blocks of 64 KiB, both by lists", &copy);
+    kref_work gather = kref_gather_rows_work(DECODES * 2048, DECODES * 2048, 576);
+    print_row("gather_rows", "64 sequences, 2048 latents of 576", &gather);
+}
+
 int main(void) {
     printf("| kernel | shape | algorithmic MFLOP | matrix MFLOP | vector MFLOP | specials M |"
            " algorithmic MB | loaded MB | copied MB | stored MB | shared B a block |\n");
@@ -87,5 +96,6 @@ int main(void) {
     print_row("rope", "2048 tokens", &rope);
     kref_work activation = kref_activation_work(TOKENS, WIDTH, false, true);
     print_row("activation", "2048 rows of 14336, SiLU, gated", &activation);
+    print_copies();
     return 0;
 }
