@@ -1,11 +1,13 @@
 /*
- * The narrow numbers of the kernels: bf16, and fp8 as e4m3 and e5m2.
+ * The narrow numbers of the kernels: bf16, fp8 as e4m3 and e5m2, and fp16, which scales are kept
+ * in.
  *
  * The same structs on host and device: bits and nothing else, so that memory can be copied as it
- * is. Conversion rounds to nearest, ties to even. A bf16 that is too large becomes infinite; an fp8
- * saturates at its largest value, infinities too, as serving engines ask for. A NaN becomes the
- * format's NaN without a sign: 0x7fff, 0x7f, 0x7f. That is what the toolkit's conversions do, and
- * tests/test_numbers_toolkit.cpp holds every code and millions of floats against it.
+ * is. Conversion rounds to nearest, ties to even. A bf16 or fp16 that is too large becomes
+ * infinite; an fp8 saturates at its largest value, infinities too, as serving engines ask for. A
+ * NaN becomes the format's NaN without a sign: 0x7fff, 0x7f, 0x7f, 0x7fff. That is what the
+ * toolkit's conversions do, and tests/test_numbers_toolkit.cpp holds every code and millions of
+ * floats against it.
  *
  * On a device the conversions are the toolkit's, which become single instructions where the
  * architecture has them.
@@ -21,6 +23,7 @@
 
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #define KREF_BOTH __host__ __device__ inline
 #else
@@ -30,6 +33,10 @@
 namespace kref {
 
 struct bf16 {
+    uint16_t bits;
+};
+
+struct fp16 {
     uint16_t bits;
 };
 
@@ -75,6 +82,37 @@ KREF_BOTH uint16_t bf16_code(float value) {
         return 0x7fff;
     }
     return static_cast<uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+}
+
+/* As above, with the exponent's bias changed; below 2^-14 the places are fixed, 2^-24 each. */
+KREF_BOTH uint16_t fp16_code(float value) {
+    uint32_t bits = bits_of(value);
+    uint32_t magnitude = bits & 0x7fffffffU;
+    auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000U);
+    if (magnitude > 0x7f800000U) {
+        return 0x7fff;
+    }
+    if (magnitude >= 0x477ff000U) { /* 65520, half a place above the largest */
+        return static_cast<uint16_t>(sign | 0x7c00U);
+    }
+    if (magnitude < 0x38800000U) {
+        /* Beside 1/2 the last place of a float is 2^-24: the addition rounds. */
+        float rounded = float_of(magnitude) + 0.5F;
+        return static_cast<uint16_t>(sign | (bits_of(rounded) - 0x3f000000U));
+    }
+    uint32_t rounded = magnitude + 0xfffU + ((magnitude >> 13) & 1U);
+    return static_cast<uint16_t>(sign | ((rounded - 0x38000000U) >> 13));
+}
+
+KREF_BOTH float fp16_value(uint16_t code) {
+    uint32_t magnitude = code & 0x7fffU;
+    uint32_t sign = (code & 0x8000U) << 16;
+    if (magnitude >= 0x7c00U) {
+        return float_of(magnitude > 0x7c00U ? 0x7fffffffU : sign | 0x7f800000U);
+    }
+    float value = magnitude < 0x400U ? static_cast<float>(magnitude) * 0x1p-24F
+                                     : float_of((magnitude << 13) + 0x38000000U);
+    return sign != 0 ? -value : value;
 }
 
 /* The value is cut off behind the last place that the format keeps at this exponent, and rounded by
@@ -131,6 +169,10 @@ KREF_BOTH float to_float(bf16 value) {
     return float_of(static_cast<uint32_t>(value.bits) << 16);
 }
 
+KREF_BOTH float to_float(fp16 value) {
+    return portable::fp16_value(value.bits);
+}
+
 KREF_BOTH float to_float(e4m3 value) {
     if ((value.bits & 0x7fU) == 0x7fU) {
         return float_of(decoded_nan);
@@ -154,6 +196,14 @@ KREF_BOTH bf16 to_bf16(float value) {
     return bf16{__bfloat16_as_ushort(__float2bfloat16_rn(value))};
 #else
     return bf16{portable::bf16_code(value)};
+#endif
+}
+
+KREF_BOTH fp16 to_fp16(float value) {
+#if defined(__CUDA_ARCH__)
+    return fp16{__half_as_ushort(__float2half_rn(value))};
+#else
+    return fp16{portable::fp16_code(value)};
 #endif
 }
 

@@ -78,6 +78,11 @@ static void print_copies(void) {
     print_row("gather_rows", "64 sequences, 2048 latents of 576", &gather);
 }
 
+static void print_append(kref_cache_format format, const char *text) {
+    kref_work work = kref_kv_append_work(format, TOKENS, TOKENS, KV_HEADS, HEAD_DIM);
+    print_row("kv_append", text, &work);
+}
+
 int main(void) {
     printf("| kernel | shape | algorithmic MFLOP | matrix MFLOP | vector MFLOP | specials M |"
            " algorithmic MB | loaded MB | copied MB | stored MB | shared B a block |\n");
@@ -97,5 +102,8 @@ int main(void) {
     kref_work activation = kref_activation_work(TOKENS, WIDTH, false, true);
     print_row("activation", "2048 rows of 14336, SiLU, gated", &activation);
     print_copies();
+    print_append(KREF_CACHE_FP8, "2048 tokens, fp8");
+    print_append(KREF_CACHE_INT8, "2048 tokens, int8");
+    print_append(KREF_CACHE_Q4_0, "2048 tokens, q4_0");
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * bf16, e4m3 and e5m2 from their definitions: every code, the middle between any two neighbours,
- * what lies beside it, and values worked out by hand.
+ * bf16, fp16, e4m3 and e5m2 from their definitions: every code, the middle between any two
+ * neighbours, what lies beside it, and values worked out by hand.
  */
 #include "cuda/number.h"
 #include "tests/cmocka.h"
@@ -20,6 +20,7 @@ struct format {
 };
 
 const format bf16_format = {7, 127, 0x7f7f, 0x8000};
+const format fp16_format = {10, 15, 0x7bff, 0x8000};
 const format e4m3_format = {3, 7, 0x7e, 0x80};
 const format e5m2_format = {2, 15, 0x7b, 0x80};
 
@@ -73,6 +74,12 @@ void bf16_rounds_to_nearest(void **) {
         [](unsigned code) { return to_float(bf16{static_cast<uint16_t>(code)}); });
 }
 
+void fp16_rounds_to_nearest(void **) {
+    rounds_to_nearest(
+        fp16_format, [](float value) { return unsigned{to_fp16(value).bits}; },
+        [](unsigned code) { return to_float(fp16{static_cast<uint16_t>(code)}); });
+}
+
 void e4m3_rounds_to_nearest(void **) {
     rounds_to_nearest(
         e4m3_format, [](float value) { return unsigned{to_e4m3(value).bits}; },
@@ -106,6 +113,13 @@ void ends_of_the_range(void **) {
     assert_true(std::isinf(to_float(bf16{0x7f80})));
     assert_true(std::isnan(to_float(bf16{0xffff})));
 
+    assert_int_equal(to_fp16(65519.0F).bits, 0x7bff);
+    assert_int_equal(to_fp16(-65520.0F).bits, 0xfc00);
+    assert_int_equal(to_fp16(nan).bits, 0x7fff);
+    assert_int_equal(to_fp16(-1e-30F).bits, 0x8000);
+    assert_true(to_float(fp16{0x7c00}) == INFINITY);
+    assert_true(std::isnan(to_float(fp16{0x7c01})));
+
     assert_int_equal(to_e4m3(449.0F).bits, 0x7e);
     assert_int_equal(to_e4m3(-1e30F).bits, 0xfe);
     assert_int_equal(to_e4m3(INFINITY).bits, 0x7e);
@@ -127,9 +141,9 @@ void ends_of_the_range(void **) {
 
 int main() {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bf16_rounds_to_nearest), cmocka_unit_test(e4m3_rounds_to_nearest),
-        cmocka_unit_test(e5m2_rounds_to_nearest), cmocka_unit_test(values_by_hand),
-        cmocka_unit_test(ends_of_the_range),
+        cmocka_unit_test(bf16_rounds_to_nearest), cmocka_unit_test(fp16_rounds_to_nearest),
+        cmocka_unit_test(e4m3_rounds_to_nearest), cmocka_unit_test(e5m2_rounds_to_nearest),
+        cmocka_unit_test(values_by_hand),         cmocka_unit_test(ends_of_the_range),
     };
     return cmocka_run_group_tests_name("numbers", tests, nullptr, nullptr);
 }

@@ -1,6 +1,6 @@
 /*
- * The own bf16, e4m3 and e5m2 against those of the CUDA toolkit, bit for bit; skipped where its
- * headers are not installed. They compute on the host, no device and no nvcc needed.
+ * The own bf16, fp16, e4m3 and e5m2 against those of the CUDA toolkit, bit for bit; skipped where
+ * its headers are not installed. They compute on the host, no device and no nvcc needed.
  */
 #include "cuda/number.h"
 #include "tests/cmocka.h"
@@ -9,6 +9,7 @@
 #define KREF_HAS_TOOLKIT
 /* They are system headers to the compiler, so their warnings are not ours. */
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #endif
 
@@ -19,13 +20,15 @@ using namespace kref;
 #if defined(KREF_HAS_TOOLKIT)
 
 void assert_same_codes(float value) {
-    unsigned theirs[3] = {
+    unsigned theirs[4] = {
         __bfloat16_as_ushort(__float2bfloat16_rn(value)),
         __nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E4M3),
         __nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E5M2),
+        __half_as_ushort(__float2half_rn(value)),
     };
-    unsigned ours[3] = {to_bf16(value).bits, to_e4m3(value).bits, to_e5m2(value).bits};
-    for (int i = 0; i < 3; i++) {
+    unsigned ours[4] = {to_bf16(value).bits, to_e4m3(value).bits, to_e5m2(value).bits,
+                        to_fp16(value).bits};
+    for (int i = 0; i < 4; i++) {
         if (theirs[i] != ours[i]) {
             print_error("float %08x, format %d\n", bits_of(value), i);
             assert_int_equal(theirs[i], ours[i]);
@@ -59,6 +62,10 @@ void every_code_has_the_same_value(void **) {
         auto its = static_cast<uint16_t>(code);
         float theirs = __bfloat162float(__ushort_as_bfloat16(its));
         assert_int_equal(bits_of(theirs), bits_of(to_float(bf16{its})));
+        float half = __half2float(__ushort_as_half(its));
+        if ((code & 0x7fffU) <= 0x7c00U) { /* a NaN keeps its bits there */
+            assert_int_equal(bits_of(half), bits_of(to_float(fp16{its})));
+        }
     }
     for (unsigned code = 0; code < 0x100; code++) {
         auto its = static_cast<uint8_t>(code);
