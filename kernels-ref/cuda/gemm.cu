@@ -28,7 +28,12 @@ __global__ void __launch_bounds__(PRODUCT_THREADS) gemm_kernel(gemm_args<Element
 
     product_tiles<Row_tiles> sums;
     multiply_block(sums, *stages, from);
-    write_block(sums, args.scale, product_outputs{args.product, args.exact_product},
+    const f32 scale[LANE_ROWS] = {args.scale, args.scale};
+    KREF_UNROLL
+    for (int tile = 0; tile < Row_tiles; tile++) {
+        shrink_sums(sums[tile], scale);
+    }
+    write_block(sums, product_outputs{args.product, args.exact_product},
                 int64_t{first_row} * args.n + first_column, args.n, from.rows, from.columns);
 }
 

@@ -166,11 +166,10 @@ KREF_FUNCTION void put_sums(const product_outputs &outputs, int64_t index, f32 f
     }
 }
 
-/* Writes what exists: row i of the block at first + i x width, times `scale`. */
+/* Writes what exists: row i of the block at first + i x width. */
 template <int Row_tiles>
-KREF_FUNCTION void write_block(const product_tiles<Row_tiles> &sums, f32 scale,
-                               const product_outputs &outputs, int64_t first, int64_t width,
-                               int rows, int columns) {
+KREF_FUNCTION void write_block(const product_tiles<Row_tiles> &sums, const product_outputs &outputs,
+                               int64_t first, int64_t width, int rows, int columns) {
     KREF_UNROLL
     for (int i = 0; i < Row_tiles * LANE_ROWS; i++) {
         int tile = i / LANE_ROWS;
@@ -180,7 +179,7 @@ KREF_FUNCTION void write_block(const product_tiles<Row_tiles> &sums, f32 scale,
             int column = first_column_of_warp() + j * TILE_COLUMNS + column_of();
             if (row < rows && column < columns) {
                 const f32 *pair = sums[tile][j].at[i % LANE_ROWS];
-                put_sums(outputs, first + row * width + column, pair[0] * scale, pair[1] * scale);
+                put_sums(outputs, first + row * width + column, pair[0], pair[1]);
             }
         }
     }

@@ -13,7 +13,6 @@ void kref_add_product(kref_work *work, int64_t rows, int64_t block_rows,
     int64_t step = STEP_BYTES / shape->element_bytes;
     int64_t depth = parts_of(shape->k, step) * step;
     work->matrix_flops += 2 * down * block_rows * across * KREF_PRODUCT_COLUMNS * depth;
-    work->vector_flops += rows * shape->n; /* the scale */
     work->copied_bytes += shape->element_bytes * shape->k * (across * rows + down * shape->n);
     work->stored_bytes += shape->output_bytes * rows * shape->n;
 }
@@ -32,5 +31,8 @@ kref_work kref_gemm_work(const kref_gemm_shape *shape) {
         .shared_bytes = m > 0 ? kref_product_shared(block_rows) : 0,
     };
     kref_add_product(&work, m, block_rows, shape);
+    /* The scale, of all sums of all blocks. */
+    work.vector_flops = parts_of(m, block_rows) * block_rows *
+                        parts_of(shape->n, KREF_PRODUCT_COLUMNS) * KREF_PRODUCT_COLUMNS;
     return work;
 }

@@ -2,7 +2,8 @@
  * print_table: the closed forms at the size of one layer of Llama 3.1 8B, as the rows of a Markdown
  * table. README.md shows them, and a test holds them against it.
  *
- * The layer: 32 query heads on 8 key-value heads of 128, hidden 4096, feed-forward 14336.
+ * The layer: 32 query heads on 8 key-value heads of 128, hidden 4096, feed-forward 14336. Experts
+ * are those of Qwen3 30B A3B: 8 of 128, hidden 2048, feed-forward 768; each gets as many tokens.
  */
 #include "figures/copy.h"
 #include "figures/work.h"
@@ -17,6 +18,10 @@ enum {
     WIDTH = 14336,
     DECODES = 64,
     TOKENS = 2048, /* of a step of prefill */
+    EXPERTS = 128,
+    TOP_K = 8,
+    EXPERT_HIDDEN = 2048,
+    EXPERT_WIDTH = 768,
 };
 
 static void print_row(const char *kernel, const char *shape, const kref_work *work) {
@@ -78,6 +83,32 @@ static void print_copies(void) {
     print_row("gather_rows", "64 sequences, 2048 latents of 576", &gather);
 }
 
+static void print_experts(int tokens, const char *product_text) {
+    int32_t counts[EXPERTS];
+    for (int i = 0; i < EXPERTS; i++) {
+        counts[i] = tokens * TOP_K / EXPERTS;
+    }
+    kref_expert_shape shape = {
+        .counts = counts,
+        .experts = EXPERTS,
+        .pairs = (int64_t)tokens * TOP_K,
+        .top_k = TOP_K,
+        .n = 2 * EXPERT_WIDTH,
+        .k = EXPERT_HIDDEN,
+        .output_bytes = 2,
+    };
+    kref_work product = kref_expert_gemm_work(&shape);
+    print_row("expert_gemm", product_text, &product);
+    if (tokens == TOKENS) {
+        kref_work router = kref_router_work(tokens, EXPERTS, TOP_K);
+        print_row("router", "the same", &router);
+        kref_work order = kref_expert_order_work(&shape);
+        print_row("expert_order", "the same", &order);
+        kref_work sum = kref_expert_sum_work(tokens, TOP_K, EXPERT_HIDDEN, 2);
+        print_row("expert_sum", "the same", &sum);
+    }
+}
+
 static void print_append(kref_cache_format format, const char *text) {
     kref_work work = kref_kv_append_work(format, TOKENS, TOKENS, KV_HEADS, HEAD_DIM);
     print_row("kv_append", text, &work);
@@ -95,6 +126,8 @@ int main(void) {
     print_gemm(TOKENS, 2, "2048 x 28672, 4096 deep (gate and up)");
     print_gemm(TOKENS, 1, "the same in e4m3");
     print_gemm(1, 2, "1 x 28672, 4096 deep");
+    print_experts(DECODES, "64 tokens, 8 of 128 experts, 1536 of 2048 (gate and up)");
+    print_experts(TOKENS, "2048 tokens");
     kref_work norm = kref_rms_norm_work(TOKENS, HIDDEN, true);
     print_row("rms_norm", "2048 rows of 4096, with update", &norm);
     kref_work rope = kref_rope_work(TOKENS, TOKENS, QUERY_HEADS, KV_HEADS, HEAD_DIM);

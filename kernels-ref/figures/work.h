@@ -74,6 +74,25 @@ typedef struct kref_gemm_shape {
 
 kref_work kref_gemm_work(const kref_gemm_shape *shape);
 
+kref_work kref_router_work(int64_t tokens, int64_t experts, int64_t top_k);
+
+typedef struct kref_expert_shape {
+    const int32_t *counts; /* pairs of each expert */
+    int64_t experts;
+    int64_t pairs; /* of token and expert */
+    int64_t top_k; /* experts of a token; 0 = rows lie at their places */
+    int64_t n;
+    int64_t k;
+    int output_bytes;
+} kref_expert_shape;
+
+/* All three kernels; of the shape only counts, experts and pairs matter. */
+kref_work kref_expert_order_work(const kref_expert_shape *shape);
+
+kref_work kref_expert_gemm_work(const kref_expert_shape *shape);
+
+kref_work kref_expert_sum_work(int64_t tokens, int64_t top_k, int64_t width, int output_bytes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -24,7 +24,7 @@ used=$(cat "$dir"/*.ptxas.txt | c++filt | awk '
         sub(/.* for .sm_/, "", architecture)
         sub(/[^0-9].*/, "", architecture)
         head_dim = ""
-        if (match($0, /_kernel<[0-9]+,/)) {
+        if (match($0, /_kernel<[0-9]+[,>]/)) {
             head_dim = "<" substr($0, RSTART + 8, RLENGTH - 9) ">"
         }
     }

@@ -5,7 +5,9 @@
 #include "figures/work.h"
 #include "model/kinds.h"
 #include "model/opcount.h"
+#include "oracle/experts.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,7 +94,7 @@ static void gemm_by_hand(void **state) {
     kref_work work = kref_gemm_work(&shape);
     assert_int_equal(work.algorithmic_flops, 2 * 33 * 40 * 64);
     assert_int_equal(work.matrix_flops, 2 * 128 * 128 * 64);
-    assert_int_equal(work.vector_flops, 33 * 40);
+    assert_int_equal(work.vector_flops, 128 * 128);
     assert_int_equal(work.copied_bytes, (33 + 40) * 64 * 2);
     assert_int_equal(work.stored_bytes, 33 * 40 * 2);
     assert_int_equal(work.shared_bytes, 3 * 256 * 144);
@@ -105,6 +107,42 @@ static void gemm_by_hand(void **state) {
     work = kref_gemm_work(&shape);
     assert_int_equal(work.matrix_flops, 2 * 32 * 128 * 256);
     assert_int_equal(work.algorithmic_bytes, (5 + 8) * 144 + 5 * 8 * 2);
+}
+
+/* 70 pairs of 4 experts: tiles of 32 rows, 2 + 0 + 1 + 1 of them. */
+static void experts_by_hand(void **state) {
+    (void)state;
+    const int32_t counts[] = {33, 0, 32, 5};
+    kref_expert_shape shape = {
+        .counts = counts,
+        .experts = 4,
+        .pairs = 70,
+        .top_k = 2,
+        .n = 136,
+        .k = 64,
+        .output_bytes = 2,
+    };
+    kref_work work = kref_expert_gemm_work(&shape);
+    assert_int_equal(work.algorithmic_flops, 2 * 70 * 136 * 64);
+    assert_int_equal(work.matrix_flops, 4 * 2 * 32 * 256 * 64);
+    /* 35 tokens, and the weights of three experts. */
+    assert_int_equal(work.algorithmic_bytes, 2 * 64 * (35 + 3 * 136) + 2 * 70 * 136);
+    /* Rows for each of two blocks across, weights for each of four tiles. */
+    assert_int_equal(work.copied_bytes, 2 * 64 * (2 * 70 + 4 * 136));
+    /* 70 / 32 + 4 blocks across ask how many tiles there are, 4 of them are tiles; 8 threads ask
+     * for each row. */
+    assert_int_equal(work.loaded_bytes, 2 * (256 * 4 * (6 + 3 * 4) + 70 * 8 * 4));
+
+    work = kref_expert_order_work(&shape);
+    assert_int_equal(work.loaded_bytes, 4 * (2 * 70 + 3 * 4));
+    assert_int_equal(work.stored_bytes, 4 * (2 * 70 + 2 * 4 + 5 + 1 + 2 * 4));
+    /* Three FLOPs a score; five steps of a sum and three FLOPs a choice in each lane. */
+    work = kref_router_work(1, 8, 2);
+    assert_int_equal(work.vector_flops, 3 * 8 + 32 * (5 + 3 * 2) + 2);
+    assert_int_equal(work.specials, 8 + 32 * 2);
+    work = kref_expert_sum_work(3, 2, 16, 2);
+    assert_int_equal(work.vector_flops, 2 * 3 * 2 * 16);
+    assert_int_equal(work.loaded_bytes, 3 * 2 * (16 * 2 + 2 * 8));
 }
 
 /* ---- Against model/opcount ---- */
@@ -259,17 +297,63 @@ static void gemms_are_what_the_model_counts(void **state) {
     assert_int_equal(work.matrix_flops, work.algorithmic_flops);
 }
 
+/* Tokens whose scores are drawn go to as many experts as the model expects, so that a step reads as
+ * many weights: the mean over many draws. */
+static double mean_of_distinct(int experts, int top_k, int tokens, double *standard_error) {
+    enum { DRAWS = 200, EXPERTS_MAX = 64 };
+    double sum = 0.0;
+    double sum_of_squares = 0.0;
+    uint64_t drawn = 1;
+    for (int draw = 0; draw < DRAWS; draw++) {
+        bool is_used[EXPERTS_MAX] = {false};
+        int distinct = 0;
+        for (int token = 0; token < tokens; token++) {
+            double scores[EXPERTS_MAX];
+            int32_t chosen[EXPERTS_MAX];
+            double unused[2][EXPERTS_MAX];
+            kref_expected weights = {unused[0], unused[1]};
+            for (int i = 0; i < experts; i++) {
+                drawn = drawn * 6364136223846793005U + 1442695040888963407U; /* Knuth's MMIX */
+                scores[i] = (double)(drawn >> 33);
+            }
+            kref_route(scores, experts, top_k, false, chosen, &weights);
+            for (int i = 0; i < top_k; i++) {
+                distinct += is_used[chosen[i]] ? 0 : 1;
+                is_used[chosen[i]] = true;
+            }
+        }
+        sum += distinct;
+        sum_of_squares += (double)distinct * distinct;
+    }
+    double mean = sum / DRAWS;
+    *standard_error = sqrt(fmax(sum_of_squares / DRAWS - mean * mean, 0.0) / DRAWS);
+    return mean;
+}
+
+static void distinct_experts_are_what_the_model_expects(void **state) {
+    (void)state;
+    const int cases[][3] = {{64, 6, 1}, {64, 6, 8}, {32, 4, 20}, {16, 1, 10}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double standard_error = 0.0;
+        double mean = mean_of_distinct(cases[i][0], cases[i][1], cases[i][2], &standard_error);
+        double expected = sli_moe_distinct(cases[i][0], cases[i][1], cases[i][2]);
+        assert_true(fabs(mean - expected) <= 4.0 * standard_error + 1e-9);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prefill_by_hand),
         cmocka_unit_test(decode_by_hand),
         cmocka_unit_test(elementwise_by_hand),
         cmocka_unit_test(gemm_by_hand),
+        cmocka_unit_test(experts_by_hand),
         cmocka_unit_test(prefill_is_what_the_model_counts),
         cmocka_unit_test(ragged_prefill_has_the_models_exact_work),
         cmocka_unit_test(decode_is_what_the_model_counts),
         cmocka_unit_test(elementwise_is_what_the_model_counts),
         cmocka_unit_test(gemms_are_what_the_model_counts),
+        cmocka_unit_test(distinct_experts_are_what_the_model_expects),
     };
     return cmocka_run_group_tests_name("work", tests, NULL, NULL);
 }

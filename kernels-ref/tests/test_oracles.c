@@ -4,6 +4,7 @@
  */
 #include "oracle/attention.h"
 #include "oracle/elementwise.h"
+#include "oracle/experts.h"
 #include "oracle/gemm.h"
 #include "oracle/rounding.h"
 
@@ -166,6 +167,69 @@ static void gemm_by_hand(void **state) {
     assert_near(tolerances[4] / 0x1p-24, (2 * 2 + 2) * 0.5 * 4);
 }
 
+/* ---- Experts ---- */
+
+/* Scores that are logarithms of 1, 4, 1 and 2 eighths. */
+static void routing_by_hand(void **state) {
+    (void)state;
+    const double scores[4] = {log(0.125), log(0.5), log(0.125), log(0.25)};
+    int32_t chosen[3];
+    double shares[3];
+    double tolerances[3];
+    kref_expected weights = {shares, tolerances};
+    kref_route(scores, 4, 3, false, chosen, &weights);
+    assert_true(chosen[0] == 1 && chosen[1] == 3 && chosen[2] == 0);
+    assert_near(shares[0], 0.5);
+    assert_near(shares[1], 0.25);
+    assert_near(shares[2], 0.125);
+    /* They spread over ln 4. */
+    assert_near(tolerances[1] / 0x1p-24, 0.25 * (8 * log(4.0) + 4 + 16));
+    kref_route(scores, 4, 2, true, chosen, &weights);
+    assert_near(shares[0], 2.0 / 3);
+    assert_near(shares[1], 1.0 / 3);
+}
+
+/* Three tokens with two choices each; expert 1 gets nothing. */
+static void experts_by_hand(void **state) {
+    (void)state;
+    const int32_t chosen[6] = {2, 0, 2, 3, 0, 2};
+    int32_t starts[5];
+    int32_t order[6];
+    int32_t places[6];
+    kref_expert_order(chosen, 6, 4, starts, order, places);
+    const int32_t its_starts[5] = {0, 2, 2, 5, 6};
+    const int32_t its_order[6] = {1, 4, 0, 2, 5, 3};
+    const int32_t its_places[6] = {2, 0, 3, 5, 1, 4};
+    assert_memory_equal(starts, its_starts, sizeof starts);
+    assert_memory_equal(order, its_order, sizeof order);
+    assert_memory_equal(places, its_places, sizeof places);
+
+    /* Tokens of one element, 10, 20 and 30; expert e multiplies by e + 1. */
+    const double tokens[3] = {10, 20, 30};
+    const double factors[4] = {1, 2, 3, 4};
+    double products[6];
+    double tolerances[6];
+    kref_expected expected = {products, tolerances};
+    kref_experts experts = {starts, order, 4, 2, 1, 1};
+    kref_expert_gemm(&experts, tokens, factors, &expected);
+    const double by_place[6] = {10, 30, 30, 60, 90, 80};
+    for (int i = 0; i < 6; i++) {
+        assert_true(products[i] == by_place[i]);
+    }
+    /* Token 1: half of expert 2's 60, and a quarter of expert 3's 80, taken off. */
+    const double weights[2] = {0.5, -0.25};
+    double sum;
+    double tolerance;
+    kref_expected of_token = {&sum, &tolerance};
+    kref_expert_sum(products, places + 2, weights, 2, 1, &of_token);
+    assert_true(sum == 10.0);
+    assert_near(tolerance / 0x1p-24, 3 * (30 + 20));
+    /* Rows that lie at their places. */
+    experts.top_k = 0;
+    kref_expert_gemm(&experts, by_place, factors, &expected);
+    assert_true(products[1] == 30 && products[2] == 90 && products[5] == 320);
+}
+
 /* ---- The others ---- */
 
 /* Mean square of 3 and 4 is 12.5. */
@@ -222,7 +286,8 @@ int main(void) {
         cmocka_unit_test(rounding_to_bf16),       cmocka_unit_test(weights_mix_the_values),
         cmocka_unit_test(scores_are_scaled),      cmocka_unit_test(prefill_sees_past_and_itself),
         cmocka_unit_test(query_heads_share_keys), cmocka_unit_test(decode_follows_the_table),
-        cmocka_unit_test(gemm_by_hand),           cmocka_unit_test(rms_norm_by_hand),
+        cmocka_unit_test(gemm_by_hand),           cmocka_unit_test(routing_by_hand),
+        cmocka_unit_test(experts_by_hand),        cmocka_unit_test(rms_norm_by_hand),
         cmocka_unit_test(rope_by_hand),           cmocka_unit_test(activations_by_hand),
     };
     return cmocka_run_group_tests_name("oracles", tests, NULL, NULL);
