@@ -1,4 +1,5 @@
 /* sluice help: the verbs, or the page of one. */
+#include "calib/measurements.h"
 #include "cli/command.h"
 #include "cli/estimate_query.h"
 #include "run/scenario.h"
@@ -15,7 +16,8 @@ static int list_verbs(void) {
     for (size_t i = 0; sli_commands[i] != NULL; i++) {
         printf("  %-10s %s\n", sli_commands[i]->name, sli_commands[i]->summary);
     }
-    puts("\ntopics:\n  scenario   every key of a scenario file");
+    puts("\ntopics:\n  scenario      every key of a scenario file\n"
+         "  measurements  every column of a file of measurements");
     puts("\nsluice help PAGE prints the page of a verb or topic; sluice --version the version");
     return 0;
 }
@@ -62,6 +64,9 @@ static int run(int argc, char **argv) {
     fputs(page->text, stdout);
     if (strcmp(argv[0], "estimate") == 0) {
         sli_estimate_describe_formats(stdout);
+    }
+    if (strcmp(argv[0], "measurements") == 0) {
+        sli_measurements_describe(stdout);
     }
     return strcmp(argv[0], "scenario") == 0 ? describe_scenario() : 0;
 }
