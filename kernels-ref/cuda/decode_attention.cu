@@ -1,7 +1,8 @@
 #include "cuda/decode_attention.h"
 
+#include "cuda/combine_splits.h"
 #include "cuda/kref.h"
-#include "cuda/softmax.h"
+#include "cuda/splits.h"
 #include "cuda/tile.h"
 
 namespace kref {
@@ -12,7 +13,7 @@ constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
 constexpr int KEY_TILE = 16; /* of a warp */
 constexpr int STAGES = 3;    /* tiles of a warp in shared memory */
-constexpr int COMBINE_THREADS = 128;
+constexpr int GRAIN = WARPS * KEY_TILE;
 
 /* Rows in shared memory are 16 bytes longer, an odd multiple of 16: see tile.h. */
 template <int Head_dim> struct key_stage {
@@ -38,24 +39,6 @@ template <int Head_dim> struct staging {
 
 template <int Head_dim> using output_tiles = sum_tile[Head_dim / TILE_COLUMNS];
 using score_tiles = sum_tile[KEY_TILE / TILE_COLUMNS];
-
-/* ---- Who reads which keys ---- */
-
-struct key_range {
-    int first;
-    int end;
-};
-
-/* The part of a sequence that split number `split` reads; a split may be left with nothing. */
-KREF_FUNCTION key_range find_range(const decode_attention_args &args, int length, int split) {
-    int seen = args.window_tokens > 0 && length > args.window_tokens ? args.window_tokens : length;
-    int first = length - seen;
-    constexpr int grain = WARPS * KEY_TILE;
-    int part = ((seen + args.splits - 1) / args.splits + grain - 1) / grain * grain;
-    key_range range = {first + split * part, first + (split + 1) * part};
-    range.end = range.end < length ? range.end : length;
-    return range;
-}
 
 /* ---- Copies of one warp ---- */
 
@@ -211,19 +194,6 @@ KREF_FUNCTION void stage_queries(bf16 *target, const decode_attention_args &args
     }
 }
 
-/* What several workers have summed with weights relative to their own highest scores. */
-struct merged {
-    f32 highest;
-    f32 weights;
-    f32 sum;
-};
-
-KREF_FUNCTION void take_part(merged *all, f32 highest, f32 weights, f32 sum) {
-    f32 factor = exp2(highest - all->highest);
-    all->weights = fma(weights, factor, all->weights);
-    all->sum = fma(sum, factor, all->sum);
-}
-
 /* Element `column` of a query head, from the results of the warps. */
 template <int Head_dim>
 KREF_FUNCTION merged merge_warps(const staging<Head_dim> &shared, int row, int column) {
@@ -242,19 +212,6 @@ KREF_FUNCTION merged merge_warps(const staging<Head_dim> &shared, int row, int c
     return merged{highest, all.weights, all.sum};
 }
 
-KREF_FUNCTION void put_rounded(global<bf16> target, int64_t index, f32 value) {
-    target.put(index, to_bf16(static_cast<float>(value)));
-}
-
-KREF_FUNCTION void put_rounded(global<float> target, int64_t index, f32 value) {
-    target.put(index, static_cast<float>(value));
-}
-
-/* Where split `split` of a query head keeps its results: sums, then highest score and weights. */
-KREF_FUNCTION int64_t workspace_at(const decode_attention_args &args, int64_t head, int split) {
-    return (head * args.splits + split) * (args.head_dim + 2);
-}
-
 /* A block for a split of the keys of one key-value head, and the query heads that share it. */
 template <int Head_dim, typename Output>
 __global__ void __launch_bounds__(THREADS)
@@ -262,7 +219,8 @@ __global__ void __launch_bounds__(THREADS)
     auto *shared = reinterpret_cast<staging<Head_dim> *>(KREF_DYNAMIC_SHARED());
     int split = static_cast<int>(blockIdx.x);
     int heads = args.query_heads / args.kv_heads;
-    key_range range = find_range(args, args.lengths.get(blockIdx.z), split);
+    key_range range = split_keys(args.lengths.get(blockIdx.z), args.window_tokens, args.splits,
+                                 split, GRAIN);
     bool is_alone = args.splits == 1;
     if (range.first >= range.end && !is_alone) {
         return;
@@ -293,46 +251,12 @@ __global__ void __launch_bounds__(THREADS)
             put_rounded(outputs, (first_head + row) * Head_dim + column, value);
             continue;
         }
-        int64_t to = workspace_at(args, first_head + row, split);
+        int64_t to = ((first_head + row) * args.splits + split) * part_floats(Head_dim);
         put_rounded(args.workspace, to + column, all.sum);
         if (column == 0) {
             put_rounded(args.workspace, to + Head_dim, all.highest);
             put_rounded(args.workspace, to + Head_dim + 1, all.weights);
         }
-    }
-}
-
-/* A block for a query head of a sequence. Splits without keys have left nothing to read. */
-template <typename Output>
-__global__ void __launch_bounds__(COMBINE_THREADS)
-    combine_splits_kernel(decode_attention_args args, global<Output> outputs) {
-    int64_t head = int64_t{blockIdx.y} * args.query_heads + blockIdx.x;
-    int length = args.lengths.get(blockIdx.y);
-    int parts = 0;
-    while (parts < args.splits) {
-        key_range range = find_range(args, length, parts);
-        if (range.first >= range.end) {
-            break;
-        }
-        parts++;
-    }
-    merged all = {float_of(NEGATIVE_INFINITY_BITS), 0.0F, 0.0F};
-    for (int i = 0; i < parts; i++) {
-        all.highest = max(all.highest,
-                          args.workspace.get(workspace_at(args, head, i) + args.head_dim));
-    }
-    f32 highest = all.highest;
-    for (int column = static_cast<int>(threadIdx.x); column < args.head_dim;
-         column += COMBINE_THREADS) {
-        all = {highest, 0.0F, 0.0F};
-        for (int i = 0; i < parts; i++) {
-            int64_t from = workspace_at(args, head, i);
-            take_part(&all, args.workspace.get(from + args.head_dim),
-                      args.workspace.get(from + args.head_dim + 1),
-                      args.workspace.get(from + column));
-        }
-        f32 value = parts > 0 ? all.sum / all.weights : f32(0.0F);
-        put_rounded(outputs, head * args.head_dim + column, value);
     }
 }
 
@@ -346,9 +270,18 @@ const char *launch_as(const decode_attention_args &args, global<Output> outputs,
     if (error != nullptr || args.splits == 1) {
         return error;
     }
-    dim3 heads = {static_cast<unsigned>(args.query_heads), sequences};
-    return launch("combine_splits", combine_splits_kernel<Output>, heads, dim3{COMBINE_THREADS}, 0,
-                  stream, args, outputs);
+    combine_splits_args combining = {};
+    combining.parts = args.workspace.address(0);
+    combining.lengths = args.lengths;
+    combining.outputs = args.outputs;
+    combining.exact_outputs = args.exact_outputs;
+    combining.sequences = args.sequences;
+    combining.heads = args.query_heads;
+    combining.width = Head_dim;
+    combining.splits = args.splits;
+    combining.grain = GRAIN;
+    combining.window_tokens = args.window_tokens;
+    return combine_splits(combining, stream);
 }
 
 template <int Head_dim> const char *launch_width(const decode_attention_args &args, void *stream) {

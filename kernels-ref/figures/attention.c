@@ -1,4 +1,4 @@
-#include "figures/work.h"
+#include "figures/splits.h"
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -108,18 +108,11 @@ enum {
     DECODE_THREADS = 128,
     DECODE_WARPS = 4,
     DECODE_KEY_TILE = 16,
+    DECODE_GRAIN = DECODE_WARPS * DECODE_KEY_TILE,
     DECODE_STAGES = 3,
     HEAD_ROWS = 16, /* query heads of a tile, whether they exist or not */
-    PART_FLOPS = 5, /* to take in one part: base, and a multiply-add for weights and sum */
     FLOAT_BYTES = 4,
 };
-
-/* Keys of split `split`, 0 if it is left with nothing. */
-static int64_t keys_of_split(const kref_attention_shape *shape, int64_t seen, int split) {
-    int64_t part = tiles_of(seen, shape->splits);
-    part = tiles_of(part, DECODE_WARPS * DECODE_KEY_TILE) * DECODE_WARPS * DECODE_KEY_TILE;
-    return most(least(seen - split * part, part), 0);
-}
 
 static void add_decode_block(kref_work *work, const kref_attention_shape *shape, int64_t keys) {
     int64_t head_dim = shape->head_dim;
@@ -140,7 +133,7 @@ static void add_decode_block(kref_work *work, const kref_attention_shape *shape,
     /* The end: weights summed over lanes; then each element takes in the parts of the warps, after
      * their maximum and the question whether there is any. */
     work->vector_flops += (int64_t)DECODE_WARPS * HEAD_ROWS * ROW_LANES * 2;
-    work->vector_flops += heads * head_dim * (DECODE_WARPS * (1 + PART_FLOPS) + 1);
+    work->vector_flops += heads * head_dim * (DECODE_WARPS * (1 + KREF_PART_FLOPS) + 1);
     work->specials += heads * head_dim * DECODE_WARPS;
     if (is_alone) {
         work->vector_flops += heads * head_dim * (keys > 0 ? 2 : 1);
@@ -148,18 +141,6 @@ static void add_decode_block(kref_work *work, const kref_attention_shape *shape,
     } else {
         work->stored_bytes += heads * (head_dim + 2) * FLOAT_BYTES;
     }
-}
-
-/* The combining block of a query head. */
-static void add_combine_block(kref_work *work, const kref_attention_shape *shape, int64_t parts) {
-    int64_t head_dim = shape->head_dim;
-    work->loaded_bytes += DECODE_THREADS * INDEX_BYTES;
-    work->loaded_bytes += DECODE_THREADS * parts * FLOAT_BYTES;
-    work->vector_flops += DECODE_THREADS * parts;
-    work->loaded_bytes += head_dim * parts * 3 * FLOAT_BYTES;
-    work->vector_flops += head_dim * (parts * PART_FLOPS + (parts > 0 ? 1 : 0));
-    work->specials += head_dim * parts;
-    work->stored_bytes += head_dim * shape->output_bytes;
 }
 
 kref_work kref_decode_attention_work(const kref_attention_shape *shape) {
@@ -175,14 +156,14 @@ kref_work kref_decode_attention_work(const kref_attention_shape *shape) {
                                   head_dim;
         int64_t parts = 0;
         for (int split = 0; split < shape->splits; split++) {
-            int64_t keys = keys_of_split(shape, seen, split);
+            int64_t keys = kref_split_keys(seen, shape->splits, split, DECODE_GRAIN);
             parts += keys > 0 ? 1 : 0;
             for (int head = 0; head < shape->kv_heads; head++) {
                 add_decode_block(&work, shape, keys);
             }
         }
         for (int head = 0; head < shape->query_heads && shape->splits > 1; head++) {
-            add_combine_block(&work, shape, parts);
+            kref_add_combine(&work, head_dim, parts, shape->output_bytes);
         }
     }
     return work;
