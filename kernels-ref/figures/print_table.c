@@ -6,6 +6,7 @@
  * are those of Qwen3 30B A3B: 8 of 128, hidden 2048, feed-forward 768; each gets as many tokens.
  */
 #include "figures/copy.h"
+#include "figures/delta.h"
 #include "figures/work.h"
 
 #include <stdio.h>
@@ -114,6 +115,24 @@ static void print_append(kref_cache_format format, const char *text) {
     print_row("kv_append", text, &work);
 }
 
+/* The layers of another model, Kimi Linear: 32 heads of 128 x 128. */
+static void print_delta(void) {
+    int32_t tokens[DECODES];
+    for (int i = 0; i < DECODES; i++) {
+        tokens[i] = 1;
+    }
+    kref_delta_shape shape = {DECODES, tokens, 32, 32, 128, 128, true, 2};
+    kref_work step = kref_delta_step_work(&shape);
+    print_row("delta_step", "64 sequences, 32 heads, KDA", &step);
+    shape.sequences = 1;
+    tokens[0] = TOKENS;
+    kref_work prefill = kref_delta_prefill_work(&shape);
+    print_row("delta_prefill", "2048 tokens, 32 heads, KDA", &prefill);
+    shape.has_channel_decays = false;
+    prefill = kref_delta_prefill_work(&shape);
+    print_row("delta_prefill", "2048 tokens, 32 heads, Gated DeltaNet", &prefill);
+}
+
 int main(void) {
     printf("| kernel | shape | algorithmic MFLOP | matrix MFLOP | vector MFLOP | specials M |"
            " algorithmic MB | loaded MB | copied MB | stored MB | shared B a block |\n");
@@ -138,5 +157,6 @@ int main(void) {
     print_append(KREF_CACHE_FP8, "2048 tokens, fp8");
     print_append(KREF_CACHE_INT8, "2048 tokens, int8");
     print_append(KREF_CACHE_Q4_0, "2048 tokens, q4_0");
+    print_delta();
     return 0;
 }

@@ -2,6 +2,7 @@
  * The oracles of what is kept between steps, on values worked out by hand: quantised rows,
  * recurrent states, the index of sparse attention.
  */
+#include "oracle/delta.h"
 #include "oracle/quantize.h"
 
 #include <math.h>
@@ -77,11 +78,111 @@ static void q4_by_hand(void **state) {
     assert_true(kref_quantize_q4(group, &to) == -2.0); /* of twins the positive */
 }
 
+/* ---- Recurrent states ---- */
+
+/* One head of two channels, two values; the state lies row by row. */
+static const kref_delta_rule small_rule = {
+    .key_heads = 1, .heads = 1, .key_dim = 2, .value_dim = 2, .scale = 1.0, .unit = 0.0};
+
+static void assert_same(const double *actual, const double *expected, int count) {
+    for (int i = 0; i < count; i++) {
+        if (!(fabs(actual[i] - expected[i]) <= 1e-12)) {
+            print_error("element %d is %.15g, expected %.15g\n", i, actual[i], expected[i]);
+        }
+        assert_true(fabs(actual[i] - expected[i]) <= 1e-12);
+    }
+}
+
+/*
+ * Keys (1 0) and (0 1) with values (2 1) and (1 3) are different associations, so the rule only
+ * adds: S = (2 1; 1 3), and the query (1 1) reads (3 4). Then the first key comes again with (0 2):
+ * (2 1) was predicted, (-2 1) is missing, and the first row becomes (0 2); the second stays.
+ */
+static void delta_rule_by_hand(void **state) {
+    (void)state;
+    const double queries[6] = {1, 0, 1, 1, 1, 1};
+    const double keys[6] = {1, 0, 0, 1, 1, 0};
+    const double values[6] = {2, 1, 1, 3, 0, 2};
+    const double decays[3] = {0, 0, 0};
+    const double strengths[3] = {1, 1, 1};
+    double matrix[4] = {0};
+    double errors[4];
+    double outputs[6];
+    double tolerances[6];
+    kref_expected expected = {outputs, tolerances};
+    kref_delta_tokens(&small_rule, 2, queries, keys, values, decays, strengths, matrix, errors,
+                      &expected);
+    assert_same(matrix, (const double[]){2, 1, 1, 3}, 4);
+    assert_same(outputs, (const double[]){2, 1, 3, 4}, 4);
+    kref_delta_tokens(&small_rule, 1, queries + 4, keys + 4, values + 4, decays, strengths, matrix,
+                      errors, &expected);
+    assert_same(matrix, (const double[]){0, 2, 1, 3}, 4);
+    assert_same(outputs, (const double[]){1, 5}, 2);
+}
+
+/* From (2 1; 1 3), halved to (1 1/2; 1/2 3/2), of which the key (1 0) predicts (1 1/2); of what is
+ * missing to (0 2) a strength of 1/2 writes (-1/2 3/4). */
+static void decay_comes_first(void **state) {
+    (void)state;
+    const double query[2] = {1, 2};
+    const double key[2] = {1, 0};
+    const double value[2] = {0, 2};
+    const double half = log(0.5);
+    const double strength = 0.5;
+    double matrix[4] = {2, 1, 1, 3};
+    double errors[4];
+    double outputs[2];
+    double tolerances[2];
+    kref_expected expected = {outputs, tolerances};
+    kref_delta_rule rule = small_rule;
+    rule.scale = 0.5;
+    rule.unit = 0x1p-8;
+    kref_delta_tokens(&rule, 1, query, key, value, &half, &strength, matrix, errors, &expected);
+    assert_same(matrix, (const double[]){0.5, 1.25, 0.5, 1.5}, 4);
+    assert_same(outputs, (const double[]){0.75, 2.125}, 2);
+    /* First column: length sqrt 5, halved; the correction is -1/2. */
+    double magnitude = sqrt(5.0) / 2;
+    double error = 2 * 0x1p-8 * (0.5 * magnitude + 0.5) + 0x1p-20 * magnitude;
+    assert_same(errors, &error, 1);
+    assert_true(fabs(tolerances[0] - 0.5 * sqrt(5.0) * (error + 4 * 0x1p-8 * (magnitude + 0.5))) <
+                1e-12);
+
+    /* Of the channels only the second is halved: (2 1; 1/2 3/2), of which (2 1) is predicted. */
+    const double channels[2] = {0.0, half};
+    double other[4] = {2, 1, 1, 3};
+    rule.has_channel_decays = true;
+    kref_delta_tokens(&rule, 1, query, key, value, channels, &strength, other, errors, &expected);
+    assert_same(other, (const double[]){1, 1.5, 0.5, 1.5}, 4);
+}
+
+/* Two heads share a key: only the values differ. */
+static void heads_share_keys(void **state) {
+    (void)state;
+    const double query[2] = {0, 1};
+    const double key[2] = {0, 1};
+    const double values[2] = {5, 7};
+    const double decays[2] = {0, 0};
+    const double strengths[2] = {1, 0.5};
+    double matrix[4] = {0};
+    double errors[4];
+    double outputs[2];
+    double tolerances[2];
+    kref_expected expected = {outputs, tolerances};
+    kref_delta_rule rule = {
+        .key_heads = 1, .heads = 2, .key_dim = 2, .value_dim = 1, .scale = 1.0, .unit = 0.0};
+    kref_delta_tokens(&rule, 1, query, key, values, decays, strengths, matrix, errors, &expected);
+    assert_same(matrix, (const double[]){0, 5, 0, 3.5}, 4);
+    assert_same(outputs, (const double[]){5, 3.5}, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fp16_and_e4m3_by_hand),
         cmocka_unit_test(int8_by_hand),
         cmocka_unit_test(q4_by_hand),
+        cmocka_unit_test(delta_rule_by_hand),
+        cmocka_unit_test(decay_comes_first),
+        cmocka_unit_test(heads_share_keys),
     };
     return cmocka_run_group_tests_name("state_oracles", tests, NULL, NULL);
 }
