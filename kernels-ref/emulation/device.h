@@ -28,12 +28,16 @@
 #define __syncthreads()     kref::emulation::barrier(KREF_HERE("__syncthreads"))
 #define __syncwarp()        kref::emulation::sync_warp(~0U, KREF_HERE("__syncwarp"))
 #define __ballot_sync(m, v) kref::emulation::ballot(m, (v) != 0, KREF_HERE("__ballot_sync"))
+#define __popc(x)           __builtin_popcount(x)
 #define KREF_SHUFFLE(kind, what, ...)                                                              \
     kref::emulation::shuffle(kref::emulation::shuffle_kind::kind, KREF_HERE(what), __VA_ARGS__)
 #define __shfl_sync(...)      KREF_SHUFFLE(from_lane, "__shfl_sync", __VA_ARGS__)
 #define __shfl_up_sync(...)   KREF_SHUFFLE(from_below, "__shfl_up_sync", __VA_ARGS__)
 #define __shfl_down_sync(...) KREF_SHUFFLE(from_above, "__shfl_down_sync", __VA_ARGS__)
 #define __shfl_xor_sync(...)  KREF_SHUFFLE(crossed, "__shfl_xor_sync", __VA_ARGS__)
+
+/* Atomic for a race checker too; like CUDA's it orders nothing else. */
+#define atomicAdd(target, value) __atomic_fetch_add(target, value, __ATOMIC_RELAXED)
 
 namespace kref {
 

@@ -7,6 +7,7 @@
  */
 #include "figures/copy.h"
 #include "figures/delta.h"
+#include "figures/index.h"
 #include "figures/work.h"
 
 #include <stdio.h>
@@ -133,6 +134,18 @@ static void print_delta(void) {
     print_row("delta_prefill", "2048 tokens, 32 heads, Gated DeltaNet", &prefill);
 }
 
+/* And of DeepSeek-V3.2: 64 heads of an index, of which 2048 tokens are chosen. */
+static void print_index(void) {
+    int32_t tokens[DECODES];
+    for (int i = 0; i < DECODES; i++) {
+        tokens[i] = 32768;
+    }
+    kref_work scores = kref_index_scores_work(DECODES, tokens, 32768, 64);
+    print_row("index_scores", "64 sequences of 32768, 64 heads", &scores);
+    kref_work selection = kref_select_top_work(DECODES, tokens, 2048);
+    print_row("select_top", "64 rows of 32768, 2048 chosen", &selection);
+}
+
 int main(void) {
     printf("| kernel | shape | algorithmic MFLOP | matrix MFLOP | vector MFLOP | specials M |"
            " algorithmic MB | loaded MB | copied MB | stored MB | shared B a block |\n");
@@ -158,5 +171,6 @@ int main(void) {
     print_append(KREF_CACHE_INT8, "2048 tokens, int8");
     print_append(KREF_CACHE_Q4_0, "2048 tokens, q4_0");
     print_delta();
+    print_index();
     return 0;
 }

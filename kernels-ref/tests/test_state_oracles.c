@@ -3,6 +3,7 @@
  * recurrent states, the index of sparse attention.
  */
 #include "oracle/delta.h"
+#include "oracle/index.h"
 #include "oracle/quantize.h"
 
 #include <math.h>
@@ -175,6 +176,32 @@ static void heads_share_keys(void **state) {
     assert_same(outputs, (const double[]){5, 3.5}, 2);
 }
 
+/* ---- The index ---- */
+
+/* Products 2 and -1, of which the second counts nothing: 3 x 2. Its weight would be 100. */
+static void scores_by_hand(void **state) {
+    (void)state;
+    const double queries[4] = {1, 2, 1, -1};
+    const double weights[2] = {3, 100};
+    const double key[2] = {0, 1};
+    double tolerance;
+    assert_true(kref_index_score(2, 2, queries, weights, key, &tolerance) == 6.0);
+    assert_true(tolerance == 2.0 * (2 + 2 + 4) * 0x1p-24 * (3 * 2 + 100));
+    assert_true(kref_index_score(1, 2, queries + 2, weights, key, &tolerance) == 0.0);
+}
+
+static void selection_by_hand(void **state) {
+    (void)state;
+    const double numbers[6] = {1, 5, -2, 5, 1, 0};
+    int32_t chosen[8];
+    kref_select_top(numbers, 6, 3, chosen); /* of the two 1 the first */
+    const int32_t three[3] = {0, 1, 3};
+    assert_memory_equal(chosen, three, sizeof three);
+    kref_select_top(numbers, 2, 4, chosen);
+    const int32_t two[4] = {0, 1, -1, -1};
+    assert_memory_equal(chosen, two, sizeof two);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fp16_and_e4m3_by_hand),
@@ -183,6 +210,8 @@ int main(void) {
         cmocka_unit_test(delta_rule_by_hand),
         cmocka_unit_test(decay_comes_first),
         cmocka_unit_test(heads_share_keys),
+        cmocka_unit_test(scores_by_hand),
+        cmocka_unit_test(selection_by_hand),
     };
     return cmocka_run_group_tests_name("state_oracles", tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  */
 #include "figures/copy.h"
 #include "figures/delta.h"
+#include "figures/index.h"
 #include "model/format.h"
 #include "model/kinds.h"
 #include "model/opcount.h"
@@ -163,6 +164,26 @@ static void deltas_are_what_the_model_counts(void **state) {
     }
 }
 
+/* ---- The index ---- */
+
+/* 70 keys are two blocks of 64, 6 in the second; a third has nothing to do. */
+static void index_by_hand(void **state) {
+    (void)state;
+    const int32_t lengths[] = {70};
+    kref_work work = kref_index_scores_work(1, lengths, 140, 64);
+    assert_int_equal(work.algorithmic_flops, 64 * 128 * 2 * 70);
+    assert_int_equal(work.matrix_flops, 64 * 128 * 2 * 128);
+    assert_int_equal(work.copied_bytes, (2 * 64 + 70) * 256);
+    assert_int_equal(work.loaded_bytes, 3 * 128 * 4 + 2 * 64 * 4 + 70 * 2 * 4);
+    assert_int_equal(work.vector_flops, 2 * 128 * (4 * 8 * 3 + 16));
+    assert_int_equal(work.stored_bytes, 70 * 4);
+    work = kref_select_top_work(1, lengths, 16);
+    assert_int_equal(work.loaded_bytes, 256 * 4 + 5 * 70 * 4);
+    assert_int_equal(work.stored_bytes, 16 * 4);
+    work = kref_select_top_work(1, lengths, 70);
+    assert_int_equal(work.loaded_bytes, 256 * 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_by_hand),
@@ -171,6 +192,7 @@ int main(void) {
         cmocka_unit_test(steps_by_hand),
         cmocka_unit_test(chunks_by_hand),
         cmocka_unit_test(deltas_are_what_the_model_counts),
+        cmocka_unit_test(index_by_hand),
     };
     return cmocka_run_group_tests_name("state_work", tests, NULL, NULL);
 }
