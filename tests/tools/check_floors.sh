@@ -20,7 +20,8 @@ declare -A height=(
 declare -A kernels_see=(
     [oracle]="" [figures]="" [emulation]="cuda/number.h"
     [cuda]="emulation/device.h emulation/count.h"
-    [tests]="cuda oracle figures emulation model sluice"
+    [bench]="cuda figures calib base"
+    [tests]="bench cuda oracle figures emulation model sluice"
 )
 
 # Includes that break the rule and are wanted: "file header", each with its reason beside it.

@@ -30,10 +30,15 @@ check_header() {
 while read -r header; do
     check_header "$header" c "${flags[@]}" "${packages[@]}"
 done < <(find sim workloads policies tests -name '*.h' 2>/dev/null | sort)
-# Of the kernels, oracles and closed forms are C; the rest is C++.
+# Of the kernels, oracles, closed forms and the CPU's loops are C; the rest is C++. The bench knows the
+# format of measurements.
 while read -r header; do
     case $header in
     kernels-ref/oracle/* | kernels-ref/figures/*) check_header "$header" c "${flags[@]}" -Ikernels-ref ;;
+    kernels-ref/bench/cpu/*) check_header "$header" c "${flags[@]}" -fopenmp-simd -Ikernels-ref ;;
+    kernels-ref/bench/*)
+        check_header "$header" c++ "${cxx_flags[@]}" -Ikernels-ref -Isim -Isim/include
+        ;;
     *) check_header "$header" c++ "${cxx_flags[@]}" -Ikernels-ref ;;
     esac
 done < <(find kernels-ref -name '*.h' 2>/dev/null | sort)
