@@ -8,6 +8,7 @@
 #include "figures/copy.h"
 #include "figures/delta.h"
 #include "figures/index.h"
+#include "figures/quantized.h"
 #include "figures/work.h"
 
 #include <stdio.h>
@@ -146,6 +147,18 @@ static void print_index(void) {
     print_row("select_top", "64 rows of 32768, 2048 chosen", &selection);
 }
 
+static void print_quantized(kref_cache_format format, const char *text) {
+    int32_t tokens[DECODES];
+    for (int i = 0; i < DECODES; i++) {
+        tokens[i] = 4096;
+    }
+    kref_attention_shape shape = layer_shape();
+    shape.sequences = DECODES;
+    shape.tokens = tokens;
+    kref_work work = kref_quantized_decode_work(&shape, format);
+    print_row("quantized_decode", text, &work);
+}
+
 int main(void) {
     printf("| kernel | shape | algorithmic MFLOP | matrix MFLOP | vector MFLOP | specials M |"
            " algorithmic MB | loaded MB | copied MB | stored MB | shared B a block |\n");
@@ -172,5 +185,8 @@ int main(void) {
     print_append(KREF_CACHE_Q4_0, "2048 tokens, q4_0");
     print_delta();
     print_index();
+    print_quantized(KREF_CACHE_FP8, "64 sequences of 4096, fp8");
+    print_quantized(KREF_CACHE_INT8, "64 sequences of 4096, int8");
+    print_quantized(KREF_CACHE_Q4_0, "64 sequences of 4096, q4_0");
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "figures/copy.h"
 #include "figures/delta.h"
 #include "figures/index.h"
+#include "figures/quantized.h"
 #include "model/format.h"
 #include "model/kinds.h"
 #include "model/opcount.h"
@@ -60,6 +61,36 @@ static void rows_weigh_what_the_model_says(void **state) {
             assert_int_equal(bytes, sli_format_row_bytes(its, SLI_ROW_VALUE, head_dim));
         }
     }
+}
+
+/* 100 tokens of two heads of 64, 7 tiles of 16 each: what is copied and loaded of the cache is what
+ * the model says of its rows, and each element of a tile is multiplied once. */
+static void quantized_decode_by_hand(void **state) {
+    (void)state;
+    const int32_t tokens = 100;
+    kref_attention_shape shape = {
+        .sequences = 1,
+        .tokens = &tokens,
+        .query_heads = 4,
+        .kv_heads = 2,
+        .head_dim = 64,
+        .splits = 1,
+        .output_bytes = 2,
+    };
+    kref_work plain = kref_decode_attention_work(&shape);
+    for (int i = 0; i < 2; i++) {
+        const sli_cache_format *its = sli_cache_format_find(i == 0 ? "int8" : "q4_0");
+        kref_cache_format format = i == 0 ? KREF_CACHE_INT8 : KREF_CACHE_Q4_0;
+        int64_t cache_bytes = 2 * 2 * 100 * sli_format_row_bytes(its, SLI_ROW_KEY, 64);
+        kref_work work = kref_quantized_decode_work(&shape, format);
+        assert_int_equal(work.copied_bytes + work.loaded_bytes - plain.loaded_bytes, cache_bytes);
+        assert_int_equal(work.algorithmic_bytes, cache_bytes + 2 * 4 * 64 * 2);
+        assert_int_equal(work.vector_flops - plain.vector_flops, 2 * 2 * 7 * 16 * 64);
+        assert_int_equal(work.matrix_flops, plain.matrix_flops);
+    }
+    kref_work work = kref_quantized_decode_work(&shape, KREF_CACHE_FP8);
+    assert_int_equal(work.copied_bytes, 2 * 2 * 100 * 64);
+    assert_int_equal(work.loaded_bytes - plain.loaded_bytes, 2 * 2 * 7 * 32 * 4);
 }
 
 /* ---- Delta rules ---- */
@@ -189,6 +220,7 @@ int main(void) {
         cmocka_unit_test(copies_by_hand),
         cmocka_unit_test(append_by_hand),
         cmocka_unit_test(rows_weigh_what_the_model_says),
+        cmocka_unit_test(quantized_decode_by_hand),
         cmocka_unit_test(steps_by_hand),
         cmocka_unit_test(chunks_by_hand),
         cmocka_unit_test(deltas_are_what_the_model_counts),
