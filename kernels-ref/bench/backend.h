@@ -72,6 +72,10 @@ class backend {
 
     /* Memory on a boundary of 256 bytes, null if there is not enough; then trouble() says so. */
     virtual void *allocate(size_t bytes) = 0;
+    /* The same of the host's memory, pinned, where the device reaches it over its link. */
+    virtual void *allocate_on_host(size_t bytes) {
+        return allocate(bytes);
+    }
     virtual void release(void *memory) = 0;
     virtual void copy_in(void *to, const void *from, size_t bytes) = 0;
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <cuda_runtime_api.h>
+#include <set>
 
 namespace kref::bench {
 
@@ -145,12 +146,28 @@ class cuda_backend : public backend {
         return memory;
     }
 
+    void *allocate_on_host(size_t bytes) override {
+        void *memory = nullptr;
+        if (cudaMallocHost(&memory, bytes) != cudaSuccess) {
+            cudaGetLastError();
+            note_trouble(not_enough_memory);
+            return nullptr;
+        }
+        memset(memory, 0, bytes);
+        on_host_.insert(memory);
+        return memory;
+    }
+
     void release(void *memory) override {
-        cudaFree(memory);
+        if (on_host_.erase(memory) > 0) {
+            cudaFreeHost(memory);
+        } else {
+            cudaFree(memory);
+        }
     }
 
     void copy_in(void *to, const void *from, size_t bytes) override {
-        if (cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice) != cudaSuccess) {
+        if (cudaMemcpy(to, from, bytes, cudaMemcpyDefault) != cudaSuccess) {
             note_trouble("the device does not take data");
         }
     }
@@ -260,6 +277,7 @@ class cuda_backend : public backend {
     cudaEvent_t end_ = nullptr;
     void *others_ = nullptr;
     size_t others_bytes_ = 0;
+    std::set<void *> on_host_;
 };
 
 } // namespace

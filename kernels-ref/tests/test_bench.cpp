@@ -4,6 +4,7 @@
  */
 #include "bench/array.h"
 #include "bench/cpu_backend.h"
+#include "bench/host_backend.h"
 #include "bench/measure.h"
 #include "bench/options.h"
 #include "bench/shape.h"
@@ -183,6 +184,51 @@ void words_are_whole(void **) {
     assert_false(has_word("", "cpu"));
 }
 
+#if !defined(KREF_ON_DEVICE)
+
+/* Memory of the host, and kernels under the emulation. */
+class emulated : public host_backend {
+  public:
+    emulated() : host_backend(identity{}) {
+    }
+    const char *name() const override {
+        return "cuda";
+    }
+    bool is_cuda() const override {
+        return true;
+    }
+};
+
+/* What the emulation does not know is no kernel: a library, the copies of a runtime. */
+bool is_emulated(const kernel &it, const shape &its) {
+    return has_word(it.backends, "cuda") && strcmp(it.name, "library_gemm") != 0 &&
+           strstr(its.variant, "each") == nullptr;
+}
+
+#endif
+
+/* The arguments that a job makes of a shape are those whose work its row tells. */
+void jobs_execute_what_their_rows_tell(void **) {
+#if !defined(KREF_ON_DEVICE)
+    emulated on;
+    for (size_t i = 0; kernels[i] != nullptr; i++) {
+        const kernel &it = *kernels[i];
+        for (const shape &its : it.shapes(true)) {
+            if (!is_emulated(it, its)) {
+                continue;
+            }
+            print_message("%s %s\n", it.name, shape_text(its, it.columns).c_str());
+            std::unique_ptr<job> prepared = it.prepare(its, on);
+            assert_null(on.take_trouble());
+            kref::tests::assert_ran(prepared->run(nullptr)); /* an expert_gemm sorts first */
+            kref::tests::begin_counting();
+            kref::tests::assert_ran(prepared->run(nullptr));
+            kref::tests::assert_counted(it.work(its));
+        }
+    }
+#endif
+}
+
 /* ---- Memory ---- */
 
 void steps_scatter_and_repeat_nothing(void **) {
@@ -252,6 +298,7 @@ int main() {
         cmocka_unit_test(options_are_read),
         cmocka_unit_test(mistakes_in_options_are_named),
         cmocka_unit_test(kernels_offer_what_they_serve),
+        cmocka_unit_test(jobs_execute_what_their_rows_tell),
         cmocka_unit_test(words_are_whole),
         cmocka_unit_test(steps_scatter_and_repeat_nothing),
         cmocka_unit_test(sizes_do_not_overflow),

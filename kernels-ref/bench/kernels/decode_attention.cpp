@@ -95,16 +95,6 @@ kref_work work(const shape &its) {
     return kref_decode_attention_work(&form);
 }
 
-/* Each block once, far from its neighbours. */
-std::vector<int32_t> scattered_blocks(int64_t count) {
-    std::vector<int32_t> table(static_cast<size_t>(count));
-    int64_t step = far_step(count);
-    for (int64_t i = 0; i < count; i++) {
-        table[static_cast<size_t>(i)] = to_int(i * step % count);
-    }
-    return table;
-}
-
 class decode_job : public job {
   public:
     decode_job(const shape &its, backend &on)
@@ -112,7 +102,7 @@ class decode_job : public job {
           queries_(on, count_of({its.sequences, its.query_heads, its.head_dim})),
           keys_(on, cache_of(its)), values_(on, cache_of(its)),
           outputs_(on, count_of({its.sequences, its.query_heads, its.head_dim})),
-          block_table_(on, scattered_blocks(its.sequences * blocks_of(its))),
+          block_table_(on, scattered(its.sequences * blocks_of(its))),
           lengths_(on,
                    std::vector<int32_t>(static_cast<size_t>(its.sequences), to_int(its.tokens))),
           args_(args_of(its)), workspace_(on, decode_attention_workspace(args_)) {

@@ -52,15 +52,6 @@ kref_work work(const shape &its) {
     return kref_rope_work(its.rows, its.rows, its.query_heads, its.kv_heads, its.head_dim);
 }
 
-/* Rows that are numbered from 0, again and again below `limit`. */
-std::vector<int32_t> numbers(int64_t count, int64_t limit) {
-    std::vector<int32_t> all(static_cast<size_t>(count));
-    for (size_t i = 0; i < all.size(); i++) {
-        all[i] = static_cast<int32_t>(static_cast<int64_t>(i) % limit);
-    }
-    return all;
-}
-
 /* Of no angle but 0, which turns nothing, so that queries stay what they are over thousands of
  * runs; no time depends on the angle. */
 std::vector<float> table_of_turns(int64_t head_dim) {
