@@ -7,9 +7,9 @@ set -euo pipefail
 
 run_packages=(
     gcc libc6-dev cmake ninja-build pkg-config
-    libgsl-dev libyaml-dev libsqlite3-dev libjson-c-dev
+    libgsl-dev libyaml-dev libsqlite3-dev libjson-c-dev libhdf5-dev
 )
-test_packages=(clang clang-format libcmocka-dev sqlite3 valgrind)
+test_packages=(g++ clang clang-format libcmocka-dev sqlite3 valgrind)
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -1,4 +1,5 @@
 /* sluice help: the verbs, or the page of one. */
+#include "calib/measurements.h"
 #include "cli/command.h"
 #include "cli/estimate_query.h"
 #include "cli/estimators.h"
@@ -16,8 +17,9 @@ static int list_verbs(void) {
     for (size_t i = 0; sli_commands[i] != NULL; i++) {
         printf("  %-10s %s\n", sli_commands[i]->name, sli_commands[i]->summary);
     }
-    puts("\ntopics:\n  scenario   every key of a scenario file\n"
-         "  estimators sums beside sluice estimate MODEL: rounding, draft, entries");
+    puts("\ntopics:\n  scenario      every key of a scenario file\n"
+         "  estimators    sums beside sluice estimate MODEL: rounding, draft, entries\n"
+         "  measurements  every column of a file of measurements");
     puts("\nsluice help PAGE prints the page of a verb or topic; sluice --version the version");
     return 0;
 }
@@ -72,6 +74,9 @@ static int run(int argc, char **argv) {
     fputs(page->text, stdout);
     if (strcmp(name, "estimate") == 0) {
         sli_estimate_describe_choices(stdout);
+    }
+    if (strcmp(name, "measurements") == 0) {
+        sli_measurements_describe(stdout);
     }
     return strcmp(argv[0], "scenario") == 0 ? describe_scenario() : 0;
 }

@@ -2,17 +2,26 @@
 # Fails on an include that does not lead down the house: check_floors.sh [ROOT]
 #
 # A file may include its own floor and the lower ones, as "floor/noun.h"; floors of the same height
-# do not see each other. The public headers stand on nothing but themselves.
+# do not see each other. The public headers stand on nothing but themselves. The folders of
+# kernels-ref know of each other what is listed below, and of the house nothing; only their tests do.
 set -euo pipefail
 cd "${1:-.}"
 
 declare -A height=(
     [sluice]=-1
     [base]=0 [kernel]=1 [config]=2
-    [plug]=3 [hw]=3 [model]=3 [out]=3
+    [plug]=3 [hw]=3 [model]=3 [out]=3 [calib]=3
     [cost]=4 [kv]=4
     [engine]=5 [cluster]=6 [run]=7 [cli]=8
     [workloads]=6 [policies]=6 # what may include them; what they may include is below
+)
+
+# What the folders of kernels-ref may include beside their own headers.
+declare -A kernels_see=(
+    [oracle]="" [figures]="" [emulation]="cuda/number.h"
+    [cuda]="emulation/device.h emulation/count.h"
+    [bench]="cuda figures calib base"
+    [tests]="bench cuda oracle figures emulation model sluice"
 )
 
 # Includes that break the rule and are wanted: "file header", each with its reason beside it.
@@ -38,6 +47,15 @@ may_include() {
     out) [[ $to =~ ^(base|kernel|config)$ || $header =~ ^sluice/(probe|err|param)\.h$ ]] ;;
     *) [ "${height[$to]}" -lt "${height[$from]}" ] ;;
     esac
+}
+
+# kernels_may_include FOLDER HEADER: the header itself or its folder is listed.
+kernels_may_include() {
+    local folder=$1 header=$2 seen
+    for seen in "$folder" ${kernels_see[$folder]}; do
+        [ "$seen" != "$header" ] && [ "$seen" != "${header%%/*}" ] || return 0
+    done
+    return 1
 }
 
 is_exception() {
@@ -75,6 +93,22 @@ while IFS=: read -r file line text; do
         complain "$file" "$line" "$header is neither floor/noun.h nor beside the file"
     fi
 done < <(grep -rnoE --include='*.[ch]' "$pattern" "${folders[@]}")
+
+if [ -d kernels-ref ]; then
+    while IFS=: read -r file line text; do
+        includes=$((includes + 1))
+        header=${text#*\"}
+        header=${header%\"}
+        folder=${file#kernels-ref/}
+        folder=${folder%%/*}
+        if [ -z "${kernels_see[$folder]+listed}" ]; then
+            complain "$file" "$line" "'$folder' is not listed; add it to tests/tools/check_floors.sh"
+        elif ! kernels_may_include "$folder" "$header"; then
+            complain "$file" "$line" "'kernels-ref/$folder' must not include $header"
+        fi
+    done < <(grep -rnoE --include='*.[ch]' --include='*.cpp' --include='*.cu' \
+        '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+"' kernels-ref)
+fi
 
 [ "$includes" -gt 0 ] || complain . 0 "no includes found at all: wrong folder?"
 echo "$includes includes, $faults of them wrong"

@@ -2,7 +2,7 @@
 # Fails on words that have no place in the project's files: check_words.sh [ROOT]
 #
 # Those are paths of one machine, and marks of work left undone. Only .ci/run may know of data
-# beside the checkout. Also names C files of more than 700 lines whose header gives no reason.
+# beside the checkout. Also names source files of more than 700 lines whose header gives no reason.
 set -euo pipefail
 cd "${1:-.}"
 
@@ -30,7 +30,7 @@ for file in "${files[@]}"; do
         faults=$((faults + 1))
     fi
     case $file in
-    *.[ch])
+    *.[ch] | *.cpp | *.cu)
         lines=$(wc -l <"$file")
         if [ "$lines" -gt 700 ] && ! head -n 40 "$file" | grep -qi reason; then
             echo "warning: $file has $lines lines and its header gives no reason"

@@ -78,6 +78,30 @@ for right in "sim/kv/e.c kernel/b.h" "sim/out/f.c sluice/probe.h" "policies/batc
     expect_pass floors "$file including $header"
 done
 
+# The folders of kernels-ref: "FILE HEADER" that may not be, and one that may.
+for fault in "kernels-ref/cuda/a.cu oracle/b.h" "kernels-ref/oracle/a.c cuda/b.h" \
+    "kernels-ref/emulation/a.cpp cuda/kref.h" "kernels-ref/cuda/a.h base/a.h" "kernels-ref/attic/a.c base/a.h"; do
+    read -r file header <<<"$fault"
+    plant_include "$file" "$header"
+    expect_fault floors "$file including $header"
+done
+for right in "kernels-ref/cuda/a.cu emulation/device.h" "kernels-ref/tests/a.cpp cuda/b.h" \
+    "kernels-ref/tests/a.c model/opcount.h"; do
+    read -r file header <<<"$right"
+    plant_include "$file" "$header"
+    expect_pass floors "$file including $header"
+done
+
+clean_house
+mkdir -p kernels-ref/cuda
+printf '#ifndef C_H\n#define C_H\nstruct c { vector<int> d; };\n#endif\n' >kernels-ref/cuda/c.h
+expect_fault headers "a C++ header that lacks an include"
+
+clean_house
+mkdir -p kernels-ref/cuda
+printf 'int  sli_q(void);\n' >kernels-ref/cuda/q.cu
+expect_fault format "two spaces in CUDA"
+
 clean_house
 printf '#ifndef L_H\n#define L_H\nsize_t sli_l(void);\n#endif\n' >sim/base/l.h
 expect_fault headers "a header that lacks an include"

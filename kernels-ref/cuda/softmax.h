@@ -1,0 +1,114 @@
+/*
+ * The running softmax of the rows that a lane holds: highest score, and sum of weights.
+ *
+ * Scores come tile by tile (Milakov and Gimelshein, "Online normalizer calculation for softmax",
+ * 2018). Weights are powers of two, 2^(s - highest), with the scores scaled by log2(e) before: that
+ * is what devices compute. A row that has seen nothing yet has the highest score -infinity, and
+ * keeps weights of 0. Each lane sums its own columns; only the end adds them up over the row.
+ */
+#ifndef KREF_CUDA_SOFTMAX_H
+#define KREF_CUDA_SOFTMAX_H
+
+#include "cuda/tile.h"
+
+namespace kref {
+
+constexpr uint32_t NEGATIVE_INFINITY_BITS = 0xff800000U;
+constexpr float LOG2_E = 1.4426950408889634F;
+
+struct softmax_rows {
+    f32 highest[LANE_ROWS]; /* scaled */
+    f32 weights[LANE_ROWS]; /* of this lane's columns, as if the highest had always been so high */
+};
+
+KREF_FUNCTION softmax_rows empty_softmax() {
+    softmax_rows rows;
+    KREF_UNROLL
+    for (int row = 0; row < LANE_ROWS; row++) {
+        rows.highest[row] = float_of(NEGATIVE_INFINITY_BITS);
+        rows.weights[row] = 0.0F;
+    }
+    return rows;
+}
+
+/* What to subtract from scores, so that -infinity less itself does not come up. */
+KREF_FUNCTION f32 finite_highest(f32 highest) {
+    return highest == f32(float_of(NEGATIVE_INFINITY_BITS)) ? f32(0.0F) : highest;
+}
+
+/* Scores become weights, and rows take them in. `shrink` is what everything that was summed with
+ * earlier weights has to be multiplied with. */
+template <int Tiles>
+KREF_FUNCTION void take_scores(softmax_rows *rows, sum_tile (&scores)[Tiles], f32 scale_log2,
+                               f32 shrink[LANE_ROWS]) {
+    KREF_UNROLL
+    for (int row = 0; row < LANE_ROWS; row++) {
+        f32 highest = scores[0].at[row][0];
+        KREF_UNROLL
+        for (int i = 1; i < Tiles * LANE_COLUMNS; i++) {
+            highest = max(highest, scores[i / LANE_COLUMNS].at[row][i % LANE_COLUMNS]);
+        }
+        highest = max(rows->highest[row], max_over_row(highest) * scale_log2);
+        f32 base = finite_highest(highest);
+        shrink[row] = exp2(rows->highest[row] - base);
+        rows->highest[row] = highest;
+
+        f32 sum = rows->weights[row] * shrink[row];
+        KREF_UNROLL
+        for (int i = 0; i < Tiles * LANE_COLUMNS; i++) {
+            f32 &score = scores[i / LANE_COLUMNS].at[row][i % LANE_COLUMNS];
+            score = exp2(fma(score, scale_log2, -base));
+            sum += score;
+        }
+        rows->weights[row] = sum;
+    }
+}
+
+/* Takes the place of the columns that a row does not see: key `first_key` + column is seen if it is
+ * behind `after` and not behind `last`. */
+KREF_FUNCTION void hide_unseen(sum_tile *scores, int row, int first_key, int after, int last) {
+    KREF_UNROLL
+    for (int column = 0; column < LANE_COLUMNS; column++) {
+        int key = first_key + column_of() + column;
+        if (key <= after || key > last) {
+            scores->at[row][column] = float_of(NEGATIVE_INFINITY_BITS);
+        }
+    }
+}
+
+template <int Tiles>
+KREF_FUNCTION void shrink_sums(sum_tile (&sums)[Tiles], const f32 factor[LANE_ROWS]) {
+    KREF_UNROLL
+    for (int i = 0; i < Tiles; i++) {
+        KREF_UNROLL
+        for (int j = 0; j < LANE_ROWS * LANE_COLUMNS; j++) {
+            sums[i].at[j / LANE_COLUMNS][j % LANE_COLUMNS] *= factor[j / LANE_COLUMNS];
+        }
+    }
+}
+
+template <int Tiles> KREF_FUNCTION void clear_sums(sum_tile (&sums)[Tiles]) {
+    KREF_UNROLL
+    for (int i = 0; i < Tiles; i++) {
+        KREF_UNROLL
+        for (int j = 0; j < LANE_ROWS * LANE_COLUMNS; j++) {
+            sums[i].at[j / LANE_COLUMNS][j % LANE_COLUMNS] = 0.0F;
+        }
+    }
+}
+
+/* Two neighbouring sums of a row, to bf16 or as they are. */
+KREF_FUNCTION void put_pair(global<bf16> target, int64_t index, f32 first, f32 second) {
+    pack<bf16, 2> both = {
+        {to_bf16(static_cast<float>(first)), to_bf16(static_cast<float>(second))}};
+    target.put_pack<2>(index, both);
+}
+
+KREF_FUNCTION void put_pair(global<float> target, int64_t index, f32 first, f32 second) {
+    pack<float, 2> both = {{static_cast<float>(first), static_cast<float>(second)}};
+    target.put_pack<2>(index, both);
+}
+
+} // namespace kref
+
+#endif

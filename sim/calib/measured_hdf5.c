@@ -1,0 +1,416 @@
+#include "calib/measured_hdf5.h"
+
+#include "config/text.h"
+#include "config/value.h"
+
+#include <hdf5.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char group_name[] = "measurements";
+
+/* A file may claim any length without having the bytes. */
+enum { ROWS_MAX = 10000000 };
+
+/* What the library itself would print on the terminal. */
+typedef struct silence {
+    H5E_auto2_t function;
+    void *data;
+} silence;
+
+static silence begin_silence(void) {
+    silence before = {NULL, NULL};
+    H5Eget_auto2(H5E_DEFAULT, &before.function, &before.data);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return before;
+}
+
+static void end_silence(silence before) {
+    H5Eset_auto2(H5E_DEFAULT, before.function, before.data);
+}
+
+/* ---- Reading ---- */
+
+typedef struct reader {
+    sli_arena *arena;
+    sli_measured_errors *errors;
+    hid_t group;
+    sli_measurement *rows;
+    hsize_t count;
+    bool has_count; /* some dataset has told it */
+} reader;
+
+static void complain(const reader *it, const char *name, const char *what) {
+    sli_measured_file_error(it->errors, 0, 0, "dataset %s/%s: %s", group_name, name, what);
+}
+
+static herr_t check_name(hid_t group, const char *name, const H5L_info_t *info, void *data) {
+    (void)group;
+    (void)info;
+    reader *it = data;
+    if (sli_measured_column_find(name) == NULL) {
+        const char *names[SLI_MEASURED_COLUMN_COUNT];
+        sli_measured_column_names(names);
+        sli_measured_file_error(it->errors, 0, 0, "there is no column '%s'%s",
+                                sli_excerpt_of(name).text,
+                                sli_value_hint(name, names, SLI_MEASURED_COLUMN_COUNT).text);
+    }
+    return 0;
+}
+
+/* One dimension, as long as the others. */
+static bool check_extent(reader *it, const char *name, hid_t dataset) {
+    hid_t space = H5Dget_space(dataset);
+    hsize_t extent = 0;
+    bool is_line = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
+                   H5Sget_simple_extent_dims(space, &extent, NULL) == 1;
+    if (space >= 0) {
+        H5Sclose(space);
+    }
+    if (!is_line) {
+        complain(it, name, "expected one dimension");
+        return false;
+    }
+    if (extent == 0 || extent > ROWS_MAX) {
+        complain(it, name, extent == 0 ? "holds no measurement" : "more than 10,000,000 rows");
+        return false;
+    }
+    if (it->has_count && extent != it->count) {
+        sli_measured_file_error(it->errors, 0, 0,
+                                "dataset %s/%s: %llu rows, where others have %llu", group_name,
+                                name, (unsigned long long)extent, (unsigned long long)it->count);
+        return false;
+    }
+    it->count = extent;
+    it->has_count = true;
+    return true;
+}
+
+/* The rows begin empty. */
+static sl_err make_rows(reader *it) {
+    if (it->rows != NULL) {
+        return SL_OK;
+    }
+    it->rows = sli_arena_array(it->arena, it->count, sizeof *it->rows);
+    if (it->rows == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    for (hsize_t i = 0; i < it->count; i++) {
+        it->rows[i] = sli_no_measurement;
+    }
+    return SL_OK;
+}
+
+/* Texts of any length, each allocated by the library. */
+static sl_err read_long_texts(reader *it, const sli_measured_column *column, hid_t dataset,
+                              hid_t type) {
+    char **texts = calloc(it->count, sizeof *texts);
+    if (texts == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    sl_err err = SL_OK;
+    H5Tset_size(type, H5T_VARIABLE);
+    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) < 0) {
+        complain(it, column->name, "cannot be read");
+    }
+    for (hsize_t i = 0; i < it->count; i++) {
+        char *kept = sli_arena_strdup(it->arena, texts[i] != NULL ? texts[i] : "");
+        if (kept != NULL) {
+            sli_measured_set_text(column, &it->rows[i], kept);
+        } else {
+            err = SL_ERR_NOMEM;
+        }
+        H5free_memory(texts[i]);
+    }
+    free(texts);
+    return err;
+}
+
+static sl_err read_short_texts(reader *it, const sli_measured_column *column, hid_t dataset,
+                               hid_t type, size_t size) {
+    enum { SIZE_MAX_BYTES = 4096 };
+    if (size > SIZE_MAX_BYTES) {
+        complain(it, column->name, "texts of more than 4096 bytes");
+        return SL_OK;
+    }
+    char *texts = sli_arena_array(it->arena, it->count, size + 1);
+    if (texts == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    H5Tset_size(type, size + 1);
+    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) < 0) {
+        complain(it, column->name, "cannot be read");
+        return SL_OK;
+    }
+    for (hsize_t i = 0; i < it->count; i++) {
+        sli_measured_set_text(column, &it->rows[i], texts + i * (size + 1));
+    }
+    return SL_OK;
+}
+
+static sl_err read_texts(reader *it, const sli_measured_column *column, hid_t dataset,
+                         hid_t stored) {
+    hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_cset(type, H5Tget_cset(stored));
+    sl_err err = H5Tis_variable_str(stored) > 0
+                     ? read_long_texts(it, column, dataset, type)
+                     : read_short_texts(it, column, dataset, type, H5Tget_size(stored));
+    H5Tclose(type);
+    return err;
+}
+
+static sl_err read_numbers(reader *it, const sli_measured_column *column, hid_t dataset) {
+    bool is_whole = column->type == SLI_MEASURED_WHOLE;
+    void *values = calloc(it->count, sizeof(int64_t));
+    if (values == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    hid_t type = is_whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
+    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
+        complain(it, column->name, "cannot be read");
+    } else {
+        for (hsize_t i = 0; i < it->count; i++) {
+            if (is_whole) {
+                sli_measured_set_whole(column, &it->rows[i], ((int64_t *)values)[i]);
+            } else {
+                sli_measured_set_real(column, &it->rows[i], ((double *)values)[i]);
+            }
+        }
+    }
+    free(values);
+    return SL_OK;
+}
+
+/* The class that a column is stored in. */
+static H5T_class_t class_of(const sli_measured_column *column) {
+    switch (column->type) {
+    case SLI_MEASURED_WHOLE:
+        return H5T_INTEGER;
+    case SLI_MEASURED_REAL:
+        return H5T_FLOAT;
+    default:
+        return H5T_STRING;
+    }
+}
+
+static const char *class_words(H5T_class_t class) {
+    return class == H5T_INTEGER ? "expected whole numbers"
+           : class == H5T_FLOAT ? "expected reals"
+                                : "expected texts";
+}
+
+static bool has_unit(hid_t dataset, const char *unit) {
+    char text[32] = "";
+    hid_t attribute = H5Aexists(dataset, "unit") > 0 ? H5Aopen(dataset, "unit", H5P_DEFAULT) : -1;
+    if (attribute < 0) {
+        return false;
+    }
+    hid_t stored = H5Aget_type(attribute);
+    bool is_read = false;
+    if (H5Tget_class(stored) == H5T_STRING && H5Tis_variable_str(stored) <= 0) {
+        hid_t type = H5Tcopy(H5T_C_S1);
+        H5Tset_size(type, sizeof text);
+        H5Tset_cset(type, H5Tget_cset(stored));
+        is_read = H5Aread(attribute, type, text) >= 0;
+        H5Tclose(type);
+    } else if (H5Tget_class(stored) == H5T_STRING) {
+        char *word = NULL;
+        is_read = H5Aread(attribute, stored, &word) >= 0 && word != NULL;
+        snprintf(text, sizeof text, "%s", is_read ? word : "");
+        H5free_memory(word);
+    }
+    H5Tclose(stored);
+    H5Aclose(attribute);
+    return is_read && strcmp(text, unit) == 0;
+}
+
+static sl_err read_dataset(reader *it, const sli_measured_column *column, hid_t dataset) {
+    hid_t stored = H5Dget_type(dataset);
+    H5T_class_t class = class_of(column);
+    sl_err err = SL_OK;
+    if (H5Tget_class(stored) != class) {
+        complain(it, column->name, class_words(class));
+    } else if (!has_unit(dataset, column->unit)) {
+        sli_measured_file_error(it->errors, 0, 0,
+                                "dataset %s/%s: expected the attribute unit = '%s'", group_name,
+                                column->name, column->unit);
+    } else if (check_extent(it, column->name, dataset)) {
+        err = make_rows(it);
+        if (err == SL_OK) {
+            err = class == H5T_STRING ? read_texts(it, column, dataset, stored)
+                                      : read_numbers(it, column, dataset);
+        }
+    }
+    H5Tclose(stored);
+    return err;
+}
+
+static sl_err read_column(reader *it, const sli_measured_column *column) {
+    if (H5Lexists(it->group, column->name, H5P_DEFAULT) <= 0) {
+        if (column->role != SLI_MEASURED_SHAPE) {
+            complain(it, column->name, "is missing");
+        }
+        return SL_OK;
+    }
+    hid_t dataset = H5Dopen2(it->group, column->name, H5P_DEFAULT);
+    if (dataset < 0) {
+        complain(it, column->name, "is no dataset");
+        return SL_OK;
+    }
+    sl_err err = read_dataset(it, column, dataset);
+    H5Dclose(dataset);
+    return err;
+}
+
+static sl_err read_group(reader *it) {
+    H5Literate(it->group, H5_INDEX_NAME, H5_ITER_INC, NULL, check_name, it);
+    for (size_t i = 0; i < SLI_MEASURED_COLUMN_COUNT; i++) {
+        SL_TRY(read_column(it, &sli_measured_columns[i]));
+    }
+    if (it->errors->count > 0) {
+        return SL_OK;
+    }
+    for (hsize_t i = 0; i < it->count; i++) {
+        sli_measured_place place = {i, 0, NULL};
+        sli_measured_check_row(it->errors, &place, &it->rows[i]);
+    }
+    if (it->errors->count > 0) {
+        return SL_OK;
+    }
+    return sli_measured_check_table(it->errors, it->rows, NULL, it->count);
+}
+
+sl_err sli_measured_hdf5_read(sli_arena *arena, const char *path, sli_measured_errors *errors,
+                              sli_measurements *table) {
+    silence before = begin_silence();
+    sl_err err = SL_OK;
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t group = file >= 0 && H5Lexists(file, group_name, H5P_DEFAULT) > 0
+                      ? H5Gopen2(file, group_name, H5P_DEFAULT)
+                      : -1;
+    if (file < 0) {
+        sli_measured_file_error(errors, 0, 0, "is no HDF5 file, or a damaged one");
+    } else if (group < 0) {
+        sli_measured_file_error(errors, 0, 0, "not a file of measurements: it has no group '%s'",
+                                group_name);
+    } else {
+        reader it = {.arena = arena, .errors = errors, .group = group};
+        err = read_group(&it);
+        *table = (sli_measurements){it.rows, it.count};
+    }
+    if (group >= 0) {
+        H5Gclose(group);
+    }
+    if (file >= 0) {
+        H5Fclose(file);
+    }
+    end_silence(before);
+    return err;
+}
+
+/* ---- Writing ---- */
+
+/* The text of the attribute `unit`; a fixed text is at least a byte long. */
+static bool write_unit(hid_t dataset, const char *unit) {
+    size_t length = strlen(unit);
+    hid_t space = H5Screate(H5S_SCALAR);
+    hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, length + 1);
+    hid_t attribute = H5Acreate2(dataset, "unit", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool is_good = attribute >= 0 && H5Awrite(attribute, type, unit) >= 0;
+    is_good = H5Aclose(attribute) >= 0 && is_good;
+    H5Tclose(type);
+    H5Sclose(space);
+    return is_good;
+}
+
+static size_t longest_text(const sli_measurements *table, const sli_measured_column *column) {
+    size_t longest = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        size_t length = strlen(sli_measured_text(column, &table->rows[i]));
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+/* The column as an array of items of `size` bytes; the caller frees it. */
+static char *gather(const sli_measurements *table, const sli_measured_column *column, size_t size) {
+    char *items = calloc(table->count + 1, size);
+    for (size_t i = 0; i < table->count && items != NULL; i++) {
+        const sli_measurement *row = &table->rows[i];
+        char *item = items + i * size;
+        if (sli_measured_is_text(column)) {
+            const char *text = sli_measured_text(column, row);
+            memcpy(item, text, strlen(text));
+        } else {
+            memcpy(item, (const char *)row + column->offset, size);
+        }
+    }
+    return items;
+}
+
+static bool write_items(hid_t group, const sli_measured_column *column, hid_t type, hsize_t count,
+                        const void *items) {
+    hid_t space = H5Screate_simple(1, &count, NULL);
+    hid_t made = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_obj_track_times(made, false);
+    hid_t dataset = H5Dcreate2(group, column->name, type, space, H5P_DEFAULT, made, H5P_DEFAULT);
+    bool is_good = dataset >= 0 &&
+                   H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, items) >= 0 &&
+                   write_unit(dataset, column->unit);
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    H5Pclose(made);
+    H5Sclose(space);
+    return is_good;
+}
+
+static sl_err write_column(hid_t group, const sli_measurements *table,
+                           const sli_measured_column *column) {
+    bool is_text = sli_measured_is_text(column);
+    size_t size = is_text ? longest_text(table, column) + 1 : sizeof(int64_t);
+    char *items = gather(table, column, size);
+    if (items == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    hid_t type = H5Tcopy(is_text                              ? H5T_C_S1
+                         : column->type == SLI_MEASURED_WHOLE ? H5T_NATIVE_INT64
+                                                              : H5T_NATIVE_DOUBLE);
+    if (is_text) {
+        H5Tset_size(type, size);
+        H5Tset_cset(type, H5T_CSET_UTF8);
+    }
+    bool is_good = write_items(group, column, type, table->count, items);
+    H5Tclose(type);
+    free(items);
+    return is_good ? SL_OK : SL_ERR_IO;
+}
+
+static sl_err write_group(hid_t group, const sli_measurements *table) {
+    for (size_t i = 0; i < SLI_MEASURED_COLUMN_COUNT; i++) {
+        SL_TRY(write_column(group, table, &sli_measured_columns[i]));
+    }
+    return SL_OK;
+}
+
+sl_err sli_measured_hdf5_write(const sli_measurements *table, const char *path) {
+    silence before = begin_silence();
+    sl_err err = SL_ERR_IO;
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    if (file >= 0) {
+        hid_t made = H5Pcreate(H5P_GROUP_CREATE);
+        H5Pset_obj_track_times(made, false);
+        hid_t group = H5Gcreate2(file, group_name, H5P_DEFAULT, made, H5P_DEFAULT);
+        if (group >= 0) {
+            err = write_group(group, table);
+            H5Gclose(group);
+        }
+        H5Pclose(made);
+        if (H5Fclose(file) < 0 && err == SL_OK) {
+            err = SL_ERR_IO;
+        }
+    }
+    end_silence(before);
+    return err;
+}
