@@ -8,6 +8,7 @@
 #include "figures/copy.h"
 #include "figures/delta.h"
 #include "figures/index.h"
+#include "figures/peers.h"
 #include "figures/quantized.h"
 #include "figures/work.h"
 
@@ -188,5 +189,7 @@ int main(void) {
     print_quantized(KREF_CACHE_FP8, "64 sequences of 4096, fp8");
     print_quantized(KREF_CACHE_INT8, "64 sequences of 4096, int8");
     print_quantized(KREF_CACHE_Q4_0, "64 sequences of 4096, q4_0");
+    kref_work sum = kref_peer_sum_work(8, 0, (int64_t)TOKENS * HIDDEN);
+    print_row("peer_sum", "2048 rows of 4096 over 8 ranks, one of them", &sum);
     return 0;
 }

@@ -2,6 +2,7 @@
  * The closed forms: worked out by hand where that is short, and against model/opcount where both
  * speak of the same. (Against what the emulation counts they are held by the tests of the kernels.)
  */
+#include "figures/peers.h"
 #include "figures/work.h"
 #include "model/kinds.h"
 #include "model/opcount.h"
@@ -341,6 +342,21 @@ static void distinct_experts_are_what_the_model_expects(void **state) {
     }
 }
 
+/* 24 elements are 3 packs: 2 ranks share them as 2 and 1, and of 7 ranks 4 have none. */
+static void peers_share_packs(void **state) {
+    (void)state;
+    kref_work first = kref_peer_sum_work(2, 0, 24);
+    kref_work second = kref_peer_sum_work(2, 1, 24);
+    assert_int_equal(first.algorithmic_flops, 16);
+    assert_int_equal(second.algorithmic_flops, 8);
+    assert_int_equal(first.loaded_bytes, 2 * 2 * 16);
+    assert_int_equal(second.stored_bytes, 2 * 2 * 8);
+    /* All together move each input and each output once. */
+    assert_int_equal(first.algorithmic_bytes + second.algorithmic_bytes, 2 * 2 * 2 * 24);
+    assert_int_equal(kref_peer_sum_work(7, 2, 24).algorithmic_bytes, 2 * 7 * 2 * 8);
+    assert_int_equal(kref_peer_sum_work(7, 3, 24).algorithmic_bytes, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prefill_by_hand),
@@ -354,6 +370,7 @@ int main(void) {
         cmocka_unit_test(elementwise_is_what_the_model_counts),
         cmocka_unit_test(gemms_are_what_the_model_counts),
         cmocka_unit_test(distinct_experts_are_what_the_model_expects),
+        cmocka_unit_test(peers_share_packs),
     };
     return cmocka_run_group_tests_name("work", tests, NULL, NULL);
 }

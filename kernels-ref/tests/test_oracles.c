@@ -6,6 +6,7 @@
 #include "oracle/elementwise.h"
 #include "oracle/experts.h"
 #include "oracle/gemm.h"
+#include "oracle/peers.h"
 #include "oracle/rounding.h"
 
 #include <math.h>
@@ -281,6 +282,23 @@ static void activations_by_hand(void **state) {
     assert_near(kref_activate(KREF_GELU_TANH, 20.0, 1.0, &tolerance), 20.0);
 }
 
+/* 1 + 2 - 4 = -1, of magnitude 7: two additions. */
+static void peers_by_hand(void **state) {
+    (void)state;
+    const double first[2] = {1.0, 0.5};
+    const double second[2] = {2.0, 0.0};
+    const double third[2] = {-4.0, 0.25};
+    const double *inputs[3] = {first, second, third};
+    double sums[2];
+    double tolerances[2];
+    kref_expected expected = {sums, tolerances};
+    kref_peer_sum(inputs, 3, 2, &expected);
+    assert_true(sums[0] == -1.0 && sums[1] == 0.75);
+    assert_true(tolerances[0] == 14 * 0x1p-24);
+    kref_peer_sum(inputs, 1, 2, &expected);
+    assert_true(sums[0] == 1.0 && tolerances[0] == 0.0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounding_to_bf16),       cmocka_unit_test(weights_mix_the_values),
@@ -289,6 +307,7 @@ int main(void) {
         cmocka_unit_test(gemm_by_hand),           cmocka_unit_test(routing_by_hand),
         cmocka_unit_test(experts_by_hand),        cmocka_unit_test(rms_norm_by_hand),
         cmocka_unit_test(rope_by_hand),           cmocka_unit_test(activations_by_hand),
+        cmocka_unit_test(peers_by_hand),
     };
     return cmocka_run_group_tests_name("oracles", tests, NULL, NULL);
 }
