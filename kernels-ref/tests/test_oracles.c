@@ -429,8 +429,7 @@ int main(void) {
         cmocka_unit_test(absorbed_is_expanded),   cmocka_unit_test(gemm_by_hand),
         cmocka_unit_test(routing_by_hand),        cmocka_unit_test(experts_by_hand),
         cmocka_unit_test(rms_norm_by_hand),       cmocka_unit_test(rope_by_hand),
-        cmocka_unit_test(activations_by_hand),
-        cmocka_unit_test(peers_by_hand),
+        cmocka_unit_test(activations_by_hand),    cmocka_unit_test(peers_by_hand),
     };
     return cmocka_run_group_tests_name("oracles", tests, NULL, NULL);
 }
