@@ -3,6 +3,7 @@
 namespace kref::bench {
 
 const char *const not_enough_memory = "not enough memory";
+const char *const not_enough_devices = "there are not so many devices";
 
 void backend::set_peaks(double bf16_flops_per_s, double bytes_per_s) {
     if (!std::isnan(bf16_flops_per_s)) {

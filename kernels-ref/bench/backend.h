@@ -100,6 +100,7 @@ class backend {
 };
 
 extern const char *const not_enough_memory;
+extern const char *const not_enough_devices;
 
 /* How often to execute in one sample, so that the clock does not matter. */
 int calls_of(double call_ns, double sample_ns, int calls_max);

@@ -90,6 +90,8 @@ std::string driver_text() {
     return version[0] != '\0' ? version : version_text(offered);
 }
 
+} // namespace
+
 identity look_at_device() {
     identity who;
     cudaDeviceProp properties = {};
@@ -101,6 +103,8 @@ identity look_at_device() {
     find_peaks(&who);
     return who;
 }
+
+namespace {
 
 class cuda_backend : public backend {
   public:

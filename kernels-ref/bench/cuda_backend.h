@@ -16,6 +16,13 @@ namespace kref::bench {
 /* The first device; null, and why in *error, if there is none or the program knows no CUDA. */
 std::unique_ptr<backend> open_cuda(std::string *error);
 
+#if defined(KREF_ON_DEVICE)
+
+/* What the first device says of itself. */
+identity look_at_device();
+
+#endif
+
 } // namespace kref::bench
 
 #endif

@@ -22,6 +22,8 @@ extern const kernel index_scores_kernel;
 extern const kernel select_top_kernel;
 extern const kernel delta_step_kernel;
 extern const kernel delta_prefill_kernel;
+extern const kernel peer_sum_kernel;
+extern const kernel nccl_all_reduce_kernel;
 extern const kernel storage_read_kernel;
 extern const kernel storage_write_kernel;
 
@@ -44,6 +46,8 @@ const kernel *const kernels[] = {
     &select_top_kernel,
     &delta_step_kernel,
     &delta_prefill_kernel,
+    &peer_sum_kernel,
+    &nccl_all_reduce_kernel,
     &storage_read_kernel,
     &storage_write_kernel,
     nullptr,

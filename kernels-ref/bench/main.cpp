@@ -9,6 +9,7 @@
 #include "bench/cuda_backend.h"
 #include "bench/measure.h"
 #include "bench/options.h"
+#include "bench/peers_backend.h"
 #include "bench/shape.h"
 #include "bench/storage_backend.h"
 
@@ -92,22 +93,26 @@ std::vector<const kernel *> chosen_kernels(const options &chosen) {
 }
 
 bool is_backend(const std::string &name) {
-    static const char *const names[] = {"cpu", "cuda", "io_uring"};
+    static const char *const names[] = {"cpu", "cuda", "peers", "nccl", "io_uring"};
     for (const char *it : names) {
         if (name == it) {
             return true;
         }
     }
     const char *nearest = sli_nearest(name.c_str(), names, sizeof names / sizeof names[0]);
-    complain(USAGE, "there is no backend '" + name + "'" +
-                        (nearest != nullptr ? std::string("; did you mean '") + nearest + "'?"
-                                            : std::string("; cpu, cuda and io_uring are")));
+    complain(USAGE,
+             "there is no backend '" + name + "'" +
+                 (nearest != nullptr ? std::string("; did you mean '") + nearest + "'?"
+                                     : std::string("; cpu, cuda, peers, nccl and io_uring are")));
     return false;
 }
 
 std::unique_ptr<backend> open_backend(const options &chosen, std::string *error) {
     if (chosen.backend == "cuda") {
         return open_cuda(error);
+    }
+    if (chosen.backend == "peers" || chosen.backend == "nccl") {
+        return open_peers(chosen.backend, error);
     }
     if (chosen.backend == "io_uring") {
         return open_storage(chosen.folder, error);

@@ -64,7 +64,8 @@ outcome measure(const kernel &its, const shape &of, backend &on, const sampling 
     std::unique_ptr<job> prepared = its.prepare(of, on);
     *error = on.take_trouble();
     if (*error != nullptr) {
-        return *error == not_enough_memory ? outcome::too_large : outcome::failed;
+        bool is_too_large = *error == not_enough_memory || *error == not_enough_devices;
+        return is_too_large ? outcome::too_large : outcome::failed;
     }
     kref_work work = its.work(of);
     std::vector<double> times_ns;

@@ -36,31 +36,45 @@ KREF_FUNCTION f32 finite_highest(f32 highest) {
     return highest == f32(float_of(NEGATIVE_INFINITY_BITS)) ? f32(0.0F) : highest;
 }
 
-/* Scores become weights, and rows take them in. `shrink` is what everything that was summed with
- * earlier weights has to be multiplied with. */
+/* The greatest of the scores of a row; each of the lanes that share it gets the result. */
+template <int Tiles> KREF_FUNCTION f32 find_highest(const sum_tile (&scores)[Tiles], int row) {
+    f32 highest = scores[0].at[row][0];
+    KREF_UNROLL
+    for (int i = 1; i < Tiles * LANE_COLUMNS; i++) {
+        highest = max(highest, scores[i / LANE_COLUMNS].at[row][i % LANE_COLUMNS]);
+    }
+    return max_over_row(highest);
+}
+
+/* The scores of a row become weights, and the row takes them in; none of the tile is greater than
+ * `highest`. Returns what everything that was summed with earlier weights has to be multiplied
+ * with. */
+template <int Tiles>
+KREF_FUNCTION f32 take_row(softmax_rows *rows, sum_tile (&scores)[Tiles], int row, f32 highest,
+                           f32 scale_log2) {
+    highest = max(rows->highest[row], highest * scale_log2);
+    f32 base = finite_highest(highest);
+    f32 shrink = exp2(rows->highest[row] - base);
+    rows->highest[row] = highest;
+
+    f32 sum = rows->weights[row] * shrink;
+    KREF_UNROLL
+    for (int i = 0; i < Tiles * LANE_COLUMNS; i++) {
+        f32 &score = scores[i / LANE_COLUMNS].at[row][i % LANE_COLUMNS];
+        score = exp2(fma(score, scale_log2, -base));
+        sum += score;
+    }
+    rows->weights[row] = sum;
+    return shrink;
+}
+
+/* Both rows of a lane, where the lanes that share them have all scores of the tile. */
 template <int Tiles>
 KREF_FUNCTION void take_scores(softmax_rows *rows, sum_tile (&scores)[Tiles], f32 scale_log2,
                                f32 shrink[LANE_ROWS]) {
     KREF_UNROLL
     for (int row = 0; row < LANE_ROWS; row++) {
-        f32 highest = scores[0].at[row][0];
-        KREF_UNROLL
-        for (int i = 1; i < Tiles * LANE_COLUMNS; i++) {
-            highest = max(highest, scores[i / LANE_COLUMNS].at[row][i % LANE_COLUMNS]);
-        }
-        highest = max(rows->highest[row], max_over_row(highest) * scale_log2);
-        f32 base = finite_highest(highest);
-        shrink[row] = exp2(rows->highest[row] - base);
-        rows->highest[row] = highest;
-
-        f32 sum = rows->weights[row] * shrink[row];
-        KREF_UNROLL
-        for (int i = 0; i < Tiles * LANE_COLUMNS; i++) {
-            f32 &score = scores[i / LANE_COLUMNS].at[row][i % LANE_COLUMNS];
-            score = exp2(fma(score, scale_log2, -base));
-            sum += score;
-        }
-        rows->weights[row] = sum;
+        shrink[row] = take_row(rows, scores, row, find_highest(scores, row), scale_log2);
     }
 }
 

@@ -1,3 +1,4 @@
+#include "figures/query_block.h"
 #include "figures/splits.h"
 
 static int64_t least(int64_t a, int64_t b) {
@@ -12,26 +13,11 @@ static int64_t tiles_of(int64_t count, int64_t tile) {
     return (count + tile - 1) / tile;
 }
 
-/* ---- What both kernels do with a tile of scores ---- */
-
 enum {
-    ROW_LANES = 4,     /* lanes that share a row of a tile */
     ELEMENT_BYTES = 2, /* of queries, keys and values */
     FLOPS_A_PAIR = 4,  /* and element of a head: a multiply-add each for score and value */
-    SCORE_FLOPS = 4,   /* an element: its part in the maximum, scaling (2), summing */
-    ROW_FLOPS = 6,     /* a lane's row: the rest of the maximum over lanes and with earlier
-                          tiles, -infinity or not, base and sum */
     INDEX_BYTES = 4,
 };
-
-/* Vector work on `rows` whole rows of a tile of `keys` keys. */
-static void add_softmax(kref_work *work, int64_t rows, int64_t keys, int64_t head_dim) {
-    int64_t lane_rows = rows * ROW_LANES;
-    int64_t scores = keys / ROW_LANES;
-    int64_t sums = head_dim / ROW_LANES;
-    work->vector_flops += lane_rows * (SCORE_FLOPS * scores + ROW_FLOPS + sums);
-    work->specials += lane_rows * (scores + 1);
-}
 
 /* In shared memory, where rows are 16 bytes longer. */
 static int64_t row_bytes(int64_t head_dim) {
@@ -44,25 +30,23 @@ static int64_t first_seen(const kref_attention_shape *shape, int64_t position) {
 
 /* ---- Prefill ---- */
 
-enum { QUERY_TILE = 128, PREFILL_THREADS = 128, KEY_TILE_ELEMENTS = 4096 };
+enum { KEY_TILE_ELEMENTS = 4096 };
+
+static kref_query_shape block_shape(const kref_attention_shape *shape) {
+    return (kref_query_shape){
+        .key_tile = KEY_TILE_ELEMENTS / shape->head_dim,
+        .key_dim = shape->head_dim,
+        .value_dim = shape->head_dim,
+        .output_bytes = shape->output_bytes,
+    };
+}
 
 /* One block: `rows` queries from `position` on, of one head. */
 static void add_prefill_block(kref_work *work, const kref_attention_shape *shape, int64_t position,
                               int64_t rows) {
-    int64_t head_dim = shape->head_dim;
-    int64_t key_tile = KEY_TILE_ELEMENTS / head_dim;
-    int64_t first_key = first_seen(shape, position) / key_tile * key_tile;
-    int64_t keys = position + rows - first_key;
-    int64_t tiles = tiles_of(keys, key_tile);
-    work->matrix_flops += tiles * FLOPS_A_PAIR * QUERY_TILE * key_tile * head_dim;
-    for (int64_t i = 0; i < tiles; i++) {
-        add_softmax(work, QUERY_TILE, key_tile, head_dim);
-    }
-    /* The end: weights summed over the lanes of each row, rows that exist divided and written. */
-    work->vector_flops += (int64_t)QUERY_TILE * ROW_LANES * 2;
-    work->vector_flops += rows * ROW_LANES * (1 + head_dim / ROW_LANES);
-    work->copied_bytes += ELEMENT_BYTES * head_dim * (rows + 2 * keys);
-    work->stored_bytes += rows * head_dim * shape->output_bytes;
+    kref_query_shape block = block_shape(shape);
+    int64_t first_key = first_seen(shape, position) / block.key_tile * block.key_tile;
+    kref_add_query_block(work, &block, rows, position + rows - first_key);
 }
 
 static void add_prefill_definition(kref_work *work, const kref_attention_shape *shape,
@@ -87,18 +71,15 @@ kref_work kref_prefill_attention_work(const kref_attention_shape *shape) {
         int64_t past = shape->tokens[s] - queries;
         add_prefill_definition(&work, shape, queries, shape->tokens[s]);
         for (int head = 0; head < shape->query_heads; head++) {
-            for (int64_t first = 0; first < queries; first += QUERY_TILE) {
-                add_prefill_block(&work, shape, past + first, least(QUERY_TILE, queries - first));
+            for (int64_t first = 0; first < queries; first += KREF_QUERY_TILE) {
+                add_prefill_block(&work, shape, past + first,
+                                  least(KREF_QUERY_TILE, queries - first));
             }
         }
     }
-    /* Each thread of each block, also of those that find nothing to do, looks up where its sequence
-     * begins and ends. */
-    int64_t blocks = tiles_of(shape->queries_max, QUERY_TILE) * shape->query_heads *
-                     (int64_t)shape->sequences;
-    work.loaded_bytes += blocks * PREFILL_THREADS * 4 * INDEX_BYTES;
-    int64_t key_tile = KEY_TILE_ELEMENTS / shape->head_dim;
-    work.shared_bytes = (QUERY_TILE + 2 * key_tile) * row_bytes(shape->head_dim);
+    kref_add_query_lookups(&work, shape->queries_max, shape->query_heads, shape->sequences);
+    kref_query_shape block = block_shape(shape);
+    work.shared_bytes = kref_query_shared(&block);
     return work;
 }
 
@@ -125,14 +106,14 @@ static void add_decode_block(kref_work *work, const kref_attention_shape *shape,
     int64_t tiles = tiles_of(keys, DECODE_KEY_TILE);
     work->matrix_flops += tiles * FLOPS_A_PAIR * HEAD_ROWS * DECODE_KEY_TILE * head_dim;
     for (int64_t i = 0; i < tiles; i++) {
-        add_softmax(work, HEAD_ROWS, DECODE_KEY_TILE, head_dim);
+        kref_add_softmax(work, HEAD_ROWS, DECODE_KEY_TILE, head_dim);
     }
     work->loaded_bytes += heads * head_dim * ELEMENT_BYTES;
     work->loaded_bytes += 2 * keys * INDEX_BYTES; /* two lanes look a key's block up */
     work->copied_bytes += ELEMENT_BYTES * head_dim * 2 * keys;
     /* The end: weights summed over lanes; then each element takes in the parts of the warps, after
      * their maximum and the question whether there is any. */
-    work->vector_flops += (int64_t)DECODE_WARPS * HEAD_ROWS * ROW_LANES * 2;
+    work->vector_flops += (int64_t)DECODE_WARPS * HEAD_ROWS * KREF_ROW_LANES * 2;
     work->vector_flops += heads * head_dim * (DECODE_WARPS * (1 + KREF_PART_FLOPS) + 1);
     work->specials += heads * head_dim * DECODE_WARPS;
     if (is_alone) {

@@ -8,6 +8,7 @@
 #include "figures/copy.h"
 #include "figures/delta.h"
 #include "figures/index.h"
+#include "figures/peers.h"
 #include "figures/quantized.h"
 #include "figures/work.h"
 
@@ -147,6 +148,27 @@ static void print_index(void) {
     print_row("select_top", "64 rows of 32768, 2048 chosen", &selection);
 }
 
+static void print_mla(int sequences, int32_t queries, int32_t length, int heads, const char *text) {
+    int32_t chunks[DECODES];
+    int32_t tokens[DECODES];
+    for (int i = 0; i < sequences; i++) {
+        chunks[i] = queries;
+        tokens[i] = length;
+    }
+    kref_mla_shape shape = {
+        .sequences = sequences,
+        .queries = chunks,
+        .tokens = tokens,
+        .queries_max = queries,
+        .heads = heads,
+        .splits = 1,
+        .output_bytes = 2,
+    };
+    bool is_decode = queries == 1;
+    kref_work work = is_decode ? kref_mla_decode_work(&shape) : kref_mla_prefill_work(&shape);
+    print_row(is_decode ? "mla_decode" : "mla_prefill", text, &work);
+}
+
 static void print_quantized(kref_cache_format format, const char *text) {
     int32_t tokens[DECODES];
     for (int i = 0; i < DECODES; i++) {
@@ -168,6 +190,9 @@ int main(void) {
     print_prefill(2048, 6144, 1024, "the same, window 1024");
     print_decode(DECODES, 4096, 1, "64 sequences of 4096");
     print_decode(1, 131072, 64, "1 sequence of 131072, 64 splits");
+    print_mla(1, TOKENS, TOKENS + 6144, 128, "2048 queries over 8192 tokens, 128 heads");
+    print_mla(DECODES, 1, 4096, 128, "64 sequences of 4096, 128 heads");
+    print_mla(DECODES, 1, 4096, 16, "64 sequences of 4096, 16 heads");
     print_gemm(TOKENS, 2, "2048 x 28672, 4096 deep (gate and up)");
     print_gemm(TOKENS, 1, "the same in e4m3");
     print_gemm(1, 2, "1 x 28672, 4096 deep");
@@ -188,5 +213,7 @@ int main(void) {
     print_quantized(KREF_CACHE_FP8, "64 sequences of 4096, fp8");
     print_quantized(KREF_CACHE_INT8, "64 sequences of 4096, int8");
     print_quantized(KREF_CACHE_Q4_0, "64 sequences of 4096, q4_0");
+    kref_work sum = kref_peer_sum_work(8, 0, (int64_t)TOKENS * HIDDEN);
+    print_row("peer_sum", "2048 rows of 4096 over 8 ranks, one of them", &sum);
     return 0;
 }

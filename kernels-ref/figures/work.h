@@ -93,6 +93,22 @@ kref_work kref_expert_gemm_work(const kref_expert_shape *shape);
 
 kref_work kref_expert_sum_work(int64_t tokens, int64_t top_k, int64_t width, int output_bytes);
 
+typedef struct kref_mla_shape {
+    int sequences;
+    const int32_t *queries; /* prefill: of each sequence */
+    const int32_t *tokens;  /* of each sequence, those of the queries among them */
+    int queries_max;        /* prefill: what the grid is made for */
+    int heads;
+    int splits; /* decode */
+    int output_bytes;
+} kref_mla_shape;
+
+/* The second kernel among it, if there are splits. */
+kref_work kref_mla_decode_work(const kref_mla_shape *shape);
+
+/* Keys and values are there already: expanding them is a gemm. */
+kref_work kref_mla_prefill_work(const kref_mla_shape *shape);
+
 #ifdef __cplusplus
 }
 #endif

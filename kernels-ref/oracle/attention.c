@@ -16,14 +16,14 @@ static void *allocate(int count, size_t bytes) {
 }
 
 /* Scores become weights that sum to 1. Returns the greatest scale sum |q k|. */
-static double weigh(const double *query, const kref_visible *visible, int head_dim, double scale,
+static double weigh(const double *query, const kref_visible *visible, int key_dim, double scale,
                     double *weights) {
     double highest = -INFINITY;
     double magnitude_max = 0.0;
     for (int i = 0; i < visible->count; i++) {
         double score = 0.0;
         double magnitude = 0.0;
-        for (int j = 0; j < head_dim; j++) {
+        for (int j = 0; j < key_dim; j++) {
             double product = query[j] * visible->keys[i][j];
             score += product;
             magnitude += fabs(product);
@@ -43,13 +43,13 @@ static double weigh(const double *query, const kref_visible *visible, int head_d
     return magnitude_max;
 }
 
-void kref_attention_row(const double *query, const kref_visible *visible, int head_dim,
-                        double scale, double *outputs, double *tolerances) {
+void kref_uneven_attention_row(const double *query, const kref_visible *visible, int key_dim,
+                               int value_dim, double scale, double *outputs, double *tolerances) {
     double *weights = allocate(visible->count, sizeof *weights);
-    double score_magnitude = weigh(query, visible, head_dim, scale, weights);
-    double share = KREF_BF16_UNIT + 4.0 * (head_dim + 8) * KREF_F32_UNIT * score_magnitude +
+    double score_magnitude = weigh(query, visible, key_dim, scale, weights);
+    double share = KREF_BF16_UNIT + 4.0 * (key_dim + 8) * KREF_F32_UNIT * score_magnitude +
                    (4.0 * visible->count + 16.0) * KREF_F32_UNIT;
-    for (int j = 0; j < head_dim; j++) {
+    for (int j = 0; j < value_dim; j++) {
         double sum = 0.0;
         double magnitude = 0.0;
         for (int i = 0; i < visible->count; i++) {
@@ -60,6 +60,11 @@ void kref_attention_row(const double *query, const kref_visible *visible, int he
         tolerances[j] = magnitude * share;
     }
     free(weights);
+}
+
+void kref_attention_row(const double *query, const kref_visible *visible, int head_dim,
+                        double scale, double *outputs, double *tolerances) {
+    kref_uneven_attention_row(query, visible, head_dim, head_dim, scale, outputs, tolerances);
 }
 
 /* Rows of keys and values, as many as the longest sequence has. */

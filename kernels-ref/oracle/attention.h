@@ -46,6 +46,10 @@ typedef struct kref_visible {
 void kref_attention_row(const double *query, const kref_visible *visible, int head_dim,
                         double scale, double *outputs, double *tolerances);
 
+/* The same where keys have another width than values, and outputs that of the values. */
+void kref_uneven_attention_row(const double *query, const kref_visible *visible, int key_dim,
+                               int value_dim, double scale, double *outputs, double *tolerances);
+
 /* queries [query tokens][query_heads][head_dim], keys and values [key tokens][kv_heads][head_dim];
  * sequence s has rows query_starts[s] .. query_starts[s + 1] - 1, and so with keys. */
 void kref_prefill_attention(const kref_heads *heads, int sequences, const int32_t *query_starts,

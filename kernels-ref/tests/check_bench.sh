@@ -67,6 +67,7 @@ expect 3 'piece_bytes must be a multiple of 4096' --backend io_uring --kernel st
     --shape piece_bytes=100
 if ! command -v nvidia-smi >/dev/null; then
     expect 7 'no CUDA device' --backend cuda
+    expect 7 'a collective needs two CUDA devices' --backend peers
 fi
 [ ! -e absent ] || fail "something was written"
 

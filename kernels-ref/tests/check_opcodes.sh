@@ -8,7 +8,8 @@
 # matrix instruction must have none. Where cuobjdump is installed, it has to count the same.
 set -euo pipefail
 dir=$1 count_opcodes=$2
-with_matrices=(decode_attention delta_prefill expert_gemm gemm index_scores prefill_attention quantized_decode)
+with_matrices=(decode_attention delta_prefill expert_gemm gemm index_scores mla_decode mla_prefill
+    prefill_attention quantized_decode)
 
 faults=0 files=0
 complain() {

@@ -5,7 +5,7 @@
 #include "cuda/decode_attention.h"
 #include "oracle/attention.h"
 #include "oracle/rounding.h"
-#include "tests/checking.h"
+#include "tests/paging.h"
 
 namespace {
 
@@ -26,9 +26,9 @@ struct batch {
 class decode_case {
   public:
     explicit decode_case(const batch &its)
-        : its_(its), blocks_max_(find_blocks_max(its)), table_(draw_table()),
+        : its_(its), pages_(draw_pages(its.lengths, its.block_tokens)),
           queries_(draw_bf16(its.lengths.size() * width(), 1, its.amplitude)), keys_(draw_cache(2)),
-          values_(draw_cache(3)), block_table_(table_), lengths_(its.lengths) {
+          values_(draw_cache(3)), block_table_(pages_.table), lengths_(its.lengths) {
     }
 
     decode_attention_args args() const {
@@ -43,7 +43,7 @@ class decode_case {
         args.kv_heads = its_.kv_heads;
         args.head_dim = its_.head_dim;
         args.block_tokens = its_.block_tokens;
-        args.blocks_max = blocks_max_;
+        args.blocks_max = pages_.blocks_max;
         args.window_tokens = its_.window_tokens;
         args.splits = its_.splits;
         args.scale = 1.0F / std::sqrt(static_cast<float>(its_.head_dim));
@@ -75,7 +75,8 @@ class decode_case {
         tolerances->assign(outputs(), 0.0);
         kref_heads heads = {its_.query_heads, its_.kv_heads, its_.head_dim, its_.window_tokens,
                             static_cast<double>(args().scale)};
-        kref_paging paging = {table_.data(), its_.lengths.data(), blocks_max_, its_.block_tokens};
+        kref_paging paging = {pages_.table.data(), its_.lengths.data(), pages_.blocks_max,
+                              its_.block_tokens};
         kref_expected its = {expected->data(), tolerances->data()};
         kref_decode_attention(&heads, static_cast<int>(its_.lengths.size()), &paging,
                               to_doubles(queries_.read()).data(), to_doubles(keys_.read()).data(),
@@ -102,49 +103,17 @@ class decode_case {
         assert_ran(decode_attention(*args, nullptr));
     }
 
-    static int find_blocks_max(const batch &its) {
-        int longest = 0;
-        for (int32_t length : its.lengths) {
-            longest = length > longest ? length : longest;
-        }
-        return (longest + its.block_tokens - 1) / its.block_tokens + 1;
-    }
-
     size_t width() const {
         return static_cast<size_t>(its_.query_heads) * static_cast<size_t>(its_.head_dim);
     }
 
-    size_t blocks() const {
-        return its_.lengths.size() * static_cast<size_t>(blocks_max_);
-    }
-
-    /* Every block of the pool at some place of the table, shuffled; what lies behind a sequence's
-     * end names a block that does not exist. */
-    std::vector<int32_t> draw_table() const {
-        std::vector<int32_t> table(blocks());
-        dice its(5);
-        for (size_t i = 0; i < table.size(); i++) {
-            size_t other = static_cast<size_t>(its.next() % (i + 1));
-            table[i] = table[other];
-            table[other] = static_cast<int32_t>(i);
-        }
-        for (size_t s = 0; s < its_.lengths.size(); s++) {
-            int used = (its_.lengths[s] + its_.block_tokens - 1) / its_.block_tokens;
-            for (int i = used; i < blocks_max_; i++) {
-                table[s * static_cast<size_t>(blocks_max_) + static_cast<size_t>(i)] = 1 << 30;
-            }
-        }
-        return table;
-    }
-
     std::vector<bf16> draw_cache(uint64_t seed) const {
         size_t row = static_cast<size_t>(its_.kv_heads) * static_cast<size_t>(its_.head_dim);
-        return draw_bf16(blocks() * static_cast<size_t>(its_.block_tokens) * row, seed);
+        return draw_bf16(pages_.slots() * row, seed);
     }
 
     batch its_;
-    int blocks_max_;
-    std::vector<int32_t> table_;
+    paged_batch pages_;
     device_array<bf16> queries_;
     device_array<bf16> keys_;
     device_array<bf16> values_;

@@ -2,15 +2,19 @@
  * The closed forms: worked out by hand where that is short, and against model/opcount where both
  * speak of the same. (Against what the emulation counts they are held by the tests of the kernels.)
  */
+#include "figures/peers.h"
 #include "figures/work.h"
 #include "model/kinds.h"
 #include "model/opcount.h"
+#include "model/params.h"
+#include "model/state.h"
 #include "oracle/experts.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -143,6 +147,48 @@ static void experts_by_hand(void **state) {
     work = kref_expert_sum_work(3, 2, 16, 2);
     assert_int_equal(work.vector_flops, 2 * 3 * 2 * 16);
     assert_int_equal(work.loaded_bytes, 3 * 2 * (16 * 2 + 2 * 8));
+}
+
+/* 20 heads are a block of 64 rows, 40 keys two tiles of 32: 576 + 512 multiply-adds a pair. */
+static void mla_by_hand(void **state) {
+    (void)state;
+    const int32_t queries[] = {2};
+    const int32_t tokens[] = {40};
+    kref_mla_shape shape = {
+        .sequences = 1,
+        .queries = queries,
+        .tokens = tokens,
+        .queries_max = 2,
+        .heads = 20,
+        .splits = 1,
+        .output_bytes = 2,
+    };
+    kref_work work = kref_mla_decode_work(&shape);
+    assert_int_equal(work.matrix_flops, 2 * 2 * 64 * 32 * (576 + 512));
+    assert_int_equal(work.algorithmic_flops, 2 * 20 * 40 * 1088);
+    assert_int_equal(work.copied_bytes, 40 * 576 * 2);
+    assert_int_equal(work.algorithmic_bytes, 40 * 1152 + 20 * (576 + 512) * 2);
+    /* 256 threads read the length, eight warps the block of each key. */
+    assert_int_equal(work.loaded_bytes, 256 * 4 + 20 * 576 * 2 + 8 * 40 * 4);
+    assert_int_equal(work.stored_bytes, 20 * 512 * 2);
+    /* A weight for each pair of the tiles, and a factor for each row, half of the keys and lane. */
+    assert_int_equal(work.specials, 2 * 64 * (32 + 2 * 4));
+    /* Split in 32 and 8: both leave 514 floats a head. */
+    shape.splits = 2;
+    work = kref_mla_decode_work(&shape);
+    assert_int_equal(work.stored_bytes, 2 * 20 * 514 * 4 + 20 * 512 * 2);
+    /* 16 heads need 16 rows. */
+    shape.splits = 1;
+    shape.heads = 16;
+    assert_int_equal(kref_mla_decode_work(&shape).matrix_flops, 2 * 2 * 16 * 32 * 1088);
+
+    /* Prefill: one block of 128 queries a head, two tiles of 32 keys, 192 + 128 a pair; the two
+     * queries see 39 and 40 keys. */
+    work = kref_mla_prefill_work(&shape);
+    assert_int_equal(work.matrix_flops, 16 * 2 * 2 * 128 * 32 * 320);
+    assert_int_equal(work.algorithmic_flops, 16 * 2 * 79 * 320);
+    assert_int_equal(work.copied_bytes, 16 * 2 * (2 * 192 + 40 * 320));
+    assert_int_equal(work.algorithmic_bytes, 2 * (40 * (16 * 256 + 64) + 2 * 16 * (192 + 128)));
 }
 
 /* ---- Against model/opcount ---- */
@@ -297,6 +343,115 @@ static void gemms_are_what_the_model_counts(void **state) {
     assert_int_equal(work.matrix_flops, work.algorithmic_flops);
 }
 
+static sli_arena arena;
+static sli_diag diag;
+
+static int release(void **state) {
+    (void)state;
+    sli_arena_fini(&arena);
+    sli_diag_fini(&diag);
+    return 0;
+}
+
+/* A model of one layer, as a file would have it. */
+static const sli_architecture *read_layer(const char *mixer, const char *ffn) {
+    const char *text = sli_arena_printf(&arena,
+                                        "name: M\nsource: test\nhidden: 2048\nvocab: 1 tokens\n"
+                                        "tie_embeddings: on\ncontext_native: unlimited\n"
+                                        "attention: {x: {%s}}\nffn: {y: {%s}}\n"
+                                        "layers: [[1, x, y]]\n",
+                                        mixer, ffn);
+    sli_node *root = NULL;
+    const sli_architecture *model = NULL;
+    assert_non_null(text);
+    if (sli_tree_read_text(&arena, "m.yaml", text, strlen(text), &diag, &root) != SL_OK ||
+        sli_architecture_resolve(&arena, "m", root, &diag, &model) != SL_OK) {
+        sli_diag_print(&diag, stderr);
+        fail();
+    }
+    return model;
+}
+
+static const char v3_mixer[] = "type: mla, q_heads: 128, q_lora: 1536, kv_lora: 512, rope_dim: 64, "
+                               "nope_dim: 128, value_dim: 128";
+
+/* DeepSeek-V3's heads: 278,528 FLOPs a pair absorbed. They take two blocks, and both copy the
+ * cache's bytes. */
+static void mla_decode_is_what_the_model_counts(void **state) {
+    (void)state;
+    const sli_architecture *model = read_layer(v3_mixer, "type: none");
+    const sli_cache_format *bf16 = sli_cache_format_find("bf16");
+    const int32_t lengths[] = {1, 77, 4096};
+    for (int i = 0; i < 3; i++) {
+        kref_mla_shape shape = {
+            .sequences = 1,
+            .tokens = &lengths[i],
+            .heads = 128,
+            .splits = 3,
+            .output_bytes = 2,
+        };
+        kref_work work = kref_mla_decode_work(&shape);
+        assert_int_equal(work.algorithmic_flops, INT64_C(278528) * lengths[i]);
+        assert_true((double)work.algorithmic_flops == sli_opcount_decode_core(model, lengths[i]));
+        assert_int_equal(work.copied_bytes, 2 * sli_state_read(model, bf16, lengths[i]));
+    }
+}
+
+/* 81,920 FLOPs a pair expanded; and the latents of the past are expanded anew, by a gemm. */
+static void mla_prefill_is_what_the_model_counts(void **state) {
+    (void)state;
+    const sli_architecture *model = read_layer(v3_mixer, "type: none");
+    const int32_t chunks[][2] = {{1, 0}, {100, 300}, {512, 4096}}; /* queries, past */
+    for (int i = 0; i < 3; i++) {
+        int32_t queries = chunks[i][0];
+        int32_t past = chunks[i][1];
+        int32_t tokens = queries + past;
+        kref_mla_shape shape = {
+            .sequences = 1,
+            .queries = &queries,
+            .tokens = &tokens,
+            .queries_max = queries,
+            .heads = 128,
+            .output_bytes = 2,
+        };
+        kref_gemm_shape expansion = {past, 128 * 256, 512, 2, 2};
+        int64_t flops = kref_mla_prefill_work(&shape).algorithmic_flops +
+                        kref_gemm_work(&expansion).algorithmic_flops;
+        assert_true((double)flops == sli_opcount_prefill_core(model, past, queries));
+    }
+}
+
+/* The matrices that tokens are multiplied with: the router's, and two of each chosen expert. */
+static void experts_are_what_the_model_counts(void **state) {
+    (void)state;
+    enum { MODEL_EXPERTS = 128, TOP_K = 8, EXPERT_WIDTH = 768, EXPERT_HIDDEN = 2048, TOKENS = 48 };
+    const sli_architecture *model = read_layer(v3_mixer,
+                                               "type: moe, experts: 128, top_k: 8, width: 768");
+    const sli_layer_run *run = model->layers.rows;
+    int32_t counts[MODEL_EXPERTS];
+    for (int i = 0; i < MODEL_EXPERTS; i++) {
+        counts[i] = TOKENS * TOP_K / MODEL_EXPERTS;
+    }
+    kref_expert_shape up = {
+        .counts = counts,
+        .experts = MODEL_EXPERTS,
+        .pairs = TOKENS * TOP_K,
+        .top_k = TOP_K,
+        .n = 2 * EXPERT_WIDTH,
+        .k = EXPERT_HIDDEN,
+        .output_bytes = 2,
+    };
+    kref_expert_shape down = up;
+    down.top_k = 0;
+    down.n = EXPERT_HIDDEN;
+    down.k = EXPERT_WIDTH;
+    kref_gemm_shape scores = {TOKENS, MODEL_EXPERTS, EXPERT_HIDDEN, 2, 4};
+    int64_t flops = kref_gemm_work(&scores).algorithmic_flops +
+                    kref_expert_gemm_work(&up).algorithmic_flops +
+                    kref_expert_gemm_work(&down).algorithmic_flops;
+    assert_int_equal(flops, 2 * TOKENS * sli_params_part_active(&run->ffn->facts));
+}
+
 /* Tokens whose scores are drawn go to as many experts as the model expects, so that a step reads as
  * many weights: the mean over many draws. */
 static double mean_of_distinct(int experts, int top_k, int tokens, double *standard_error) {
@@ -341,6 +496,21 @@ static void distinct_experts_are_what_the_model_expects(void **state) {
     }
 }
 
+/* 24 elements are 3 packs: 2 ranks share them as 2 and 1, and of 7 ranks 4 have none. */
+static void peers_share_packs(void **state) {
+    (void)state;
+    kref_work first = kref_peer_sum_work(2, 0, 24);
+    kref_work second = kref_peer_sum_work(2, 1, 24);
+    assert_int_equal(first.algorithmic_flops, 16);
+    assert_int_equal(second.algorithmic_flops, 8);
+    assert_int_equal(first.loaded_bytes, 2 * 2 * 16);
+    assert_int_equal(second.stored_bytes, 2 * 2 * 8);
+    /* All together move each input and each output once. */
+    assert_int_equal(first.algorithmic_bytes + second.algorithmic_bytes, 2 * 2 * 2 * 24);
+    assert_int_equal(kref_peer_sum_work(7, 2, 24).algorithmic_bytes, 2 * 7 * 2 * 8);
+    assert_int_equal(kref_peer_sum_work(7, 3, 24).algorithmic_bytes, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prefill_by_hand),
@@ -348,12 +518,17 @@ int main(void) {
         cmocka_unit_test(elementwise_by_hand),
         cmocka_unit_test(gemm_by_hand),
         cmocka_unit_test(experts_by_hand),
+        cmocka_unit_test(mla_by_hand),
         cmocka_unit_test(prefill_is_what_the_model_counts),
         cmocka_unit_test(ragged_prefill_has_the_models_exact_work),
         cmocka_unit_test(decode_is_what_the_model_counts),
         cmocka_unit_test(elementwise_is_what_the_model_counts),
         cmocka_unit_test(gemms_are_what_the_model_counts),
+        cmocka_unit_test(mla_decode_is_what_the_model_counts),
+        cmocka_unit_test(mla_prefill_is_what_the_model_counts),
+        cmocka_unit_test(experts_are_what_the_model_counts),
         cmocka_unit_test(distinct_experts_are_what_the_model_expects),
+        cmocka_unit_test(peers_share_packs),
     };
-    return cmocka_run_group_tests_name("work", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("work", tests, NULL, release);
 }

@@ -6,6 +6,8 @@
 #include "oracle/elementwise.h"
 #include "oracle/experts.h"
 #include "oracle/gemm.h"
+#include "oracle/mla.h"
+#include "oracle/peers.h"
 #include "oracle/rounding.h"
 
 #include <math.h>
@@ -147,6 +149,126 @@ static void decode_follows_the_table(void **state) {
     assert_near(outputs[0], 55);
 }
 
+/* ---- Latent attention ---- */
+
+/* Latents 10, -20 and 300 whose shared keys are logarithms of 50, 40 and 10 %, in pages of two: the
+ * first head asks for the shared key alone, the second for nothing. */
+static void mla_decode_by_hand(void **state) {
+    (void)state;
+    const double queries[4] = {0, 1, 0, 0};
+    const double cache[8] = {300, log(0.1), 0, 0, 10, log(0.5), -20, log(0.4)};
+    const int32_t table[2] = {1, 0};
+    const int32_t lengths[1] = {3};
+    double outputs[2];
+    double tolerances[2];
+    kref_expected expected = {outputs, tolerances};
+    kref_mla mla = {.heads = 2, .latent = 1, .rope = 1, .scale = 1.0};
+    kref_paging paging = {table, lengths, 2, 2};
+    kref_mla_decode(&mla, 1, &paging, queries, cache, &expected);
+    assert_near(outputs[0], 0.5 * 10 - 0.4 * 20 + 0.1 * 300);
+    assert_near(outputs[1], 290.0 / 3);
+    /* The latent is part of the key: weights of 1 / (1 + e) and e / (1 + e). */
+    const double asking[4] = {1, 0, 1, 0};
+    const double two[4] = {3, 9, 4, 9};
+    const int32_t first[1] = {0};
+    const int32_t both[1] = {2};
+    paging = (kref_paging){first, both, 1, 2};
+    kref_mla_decode(&mla, 1, &paging, asking, two, &expected);
+    assert_near(outputs[0], 3.7310585786300049);
+}
+
+/* Scores of 0 and ln 3: a quarter and three quarters. The first query sees the first token alone.
+ */
+static void mla_prefill_by_hand(void **state) {
+    (void)state;
+    const double queries[4] = {5, 5, 2, 1};              /* own part, shared part */
+    const double expanded[4] = {0, 8, log(3.0), 16};     /* key, value */
+    const double rows[4] = {99, log(9.0), 99, log(3.0)}; /* latent, shared key */
+    const int32_t starts[2] = {0, 2};
+    double outputs[2];
+    double tolerances[2];
+    kref_expected expected = {outputs, tolerances};
+    kref_mla mla = {1, 1, 1, 1, 1, 1.0};
+    kref_mla_prefill(&mla, 1, starts, starts, queries, expanded, rows, &expected);
+    assert_near(outputs[0], 8);
+    /* 2 x 0 + ln 9 against 2 ln 3 + ln 3. */
+    assert_near(outputs[1], 0.25 * 8 + 0.75 * 16);
+}
+
+enum { HEADS = 2, LATENT = 4, ROPE = 2, NOPE = 3, VALUE = 2, TOKENS = 5 };
+
+static void fill(double *values, int count, int seed) {
+    for (int i = 0; i < count; i++) {
+        values[i] = sin(1.7 * i + seed);
+    }
+}
+
+/* y = matrix x, of `rows` rows; or its transpose, of `rows` columns. */
+static void multiply(const double *matrix, int rows, int columns, const double *x, double *y) {
+    for (int i = 0; i < rows; i++) {
+        y[i] = 0.0;
+        for (int j = 0; j < columns; j++) {
+            y[i] += matrix[i * columns + j] * x[j];
+        }
+    }
+}
+
+static void multiply_transposed(const double *matrix, int rows, int columns, const double *x,
+                                double *y) {
+    for (int j = 0; j < columns; j++) {
+        y[j] = 0.0;
+        for (int i = 0; i < rows; i++) {
+            y[j] += matrix[i * columns + j] * x[i];
+        }
+    }
+}
+
+/* q (W c) = (W^T q) c, and the sum of a (W c) is W times the sum of a c: so a query that has taken
+ * in the up-projection of keys, and an output that goes through that of values afterwards, give
+ * what expanded keys and values give (DeepSeek-V2, section 2.1). */
+static void absorbed_is_expanded(void **state) {
+    (void)state;
+    double up[HEADS][NOPE + VALUE][LATENT]; /* of keys, then of values */
+    double rows[TOKENS][LATENT + ROPE];
+    double query[HEADS][NOPE + ROPE];
+    fill(&up[0][0][0], HEADS * (NOPE + VALUE) * LATENT, 1);
+    fill(&rows[0][0], TOKENS * (LATENT + ROPE), 2);
+    fill(&query[0][0], HEADS * (NOPE + ROPE), 3);
+
+    double expanded[TOKENS][HEADS][NOPE + VALUE];
+    double absorbed[HEADS][LATENT + ROPE];
+    for (int head = 0; head < HEADS; head++) {
+        for (int i = 0; i < TOKENS; i++) {
+            multiply(&up[head][0][0], NOPE + VALUE, LATENT, rows[i], expanded[i][head]);
+        }
+        multiply_transposed(&up[head][0][0], NOPE, LATENT, query[head], absorbed[head]);
+        for (int i = 0; i < ROPE; i++) {
+            absorbed[head][LATENT + i] = query[head][NOPE + i];
+        }
+    }
+
+    const int32_t query_starts[2] = {0, 1};
+    const int32_t key_starts[2] = {0, TOKENS};
+    const int32_t table[1] = {0};
+    kref_mla mla = {HEADS, LATENT, ROPE, NOPE, VALUE, 0.7};
+    kref_paging paging = {table, key_starts + 1, 1, TOKENS};
+    double tolerances[HEADS * LATENT];
+    double outputs[HEADS][VALUE];
+    double latents[HEADS][LATENT];
+    kref_expected of_expanded = {&outputs[0][0], tolerances};
+    kref_expected of_absorbed = {&latents[0][0], tolerances};
+    kref_mla_prefill(&mla, 1, query_starts, key_starts, &query[0][0], &expanded[0][0][0],
+                     &rows[0][0], &of_expanded);
+    kref_mla_decode(&mla, 1, &paging, &absorbed[0][0], &rows[0][0], &of_absorbed);
+    for (int head = 0; head < HEADS; head++) {
+        double projected[VALUE];
+        multiply(&up[head][NOPE][0], VALUE, LATENT, latents[head], projected);
+        for (int i = 0; i < VALUE; i++) {
+            assert_near(projected[i], outputs[head][i]);
+        }
+    }
+}
+
 /* ---- Matrix products ---- */
 
 /* (1 2; 3 4) by the columns (1 1), (0 -1) and (2 1/2), halved. */
@@ -281,14 +403,33 @@ static void activations_by_hand(void **state) {
     assert_near(kref_activate(KREF_GELU_TANH, 20.0, 1.0, &tolerance), 20.0);
 }
 
+/* 1 + 2 - 4 = -1, of magnitude 7: two additions. */
+static void peers_by_hand(void **state) {
+    (void)state;
+    const double first[2] = {1.0, 0.5};
+    const double second[2] = {2.0, 0.0};
+    const double third[2] = {-4.0, 0.25};
+    const double *inputs[3] = {first, second, third};
+    double sums[2];
+    double tolerances[2];
+    kref_expected expected = {sums, tolerances};
+    kref_peer_sum(inputs, 3, 2, &expected);
+    assert_true(sums[0] == -1.0 && sums[1] == 0.75);
+    assert_true(tolerances[0] == 14 * 0x1p-24);
+    kref_peer_sum(inputs, 1, 2, &expected);
+    assert_true(sums[0] == 1.0 && tolerances[0] == 0.0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounding_to_bf16),       cmocka_unit_test(weights_mix_the_values),
         cmocka_unit_test(scores_are_scaled),      cmocka_unit_test(prefill_sees_past_and_itself),
         cmocka_unit_test(query_heads_share_keys), cmocka_unit_test(decode_follows_the_table),
-        cmocka_unit_test(gemm_by_hand),           cmocka_unit_test(routing_by_hand),
-        cmocka_unit_test(experts_by_hand),        cmocka_unit_test(rms_norm_by_hand),
-        cmocka_unit_test(rope_by_hand),           cmocka_unit_test(activations_by_hand),
+        cmocka_unit_test(mla_decode_by_hand),     cmocka_unit_test(mla_prefill_by_hand),
+        cmocka_unit_test(absorbed_is_expanded),   cmocka_unit_test(gemm_by_hand),
+        cmocka_unit_test(routing_by_hand),        cmocka_unit_test(experts_by_hand),
+        cmocka_unit_test(rms_norm_by_hand),       cmocka_unit_test(rope_by_hand),
+        cmocka_unit_test(activations_by_hand),    cmocka_unit_test(peers_by_hand),
     };
     return cmocka_run_group_tests_name("oracles", tests, NULL, NULL);
 }
