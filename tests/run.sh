@@ -25,13 +25,13 @@ case "$*" in
 esac
 
 # Which tests a build runs, as options of ctest. The scripts of tools/ read the sources, so once is
-# enough. Long statistics and whole traces touch no code that small worlds do not: asan leaves them
-# out, and debug leaves the laws to the others.
+# enough. Long statistics, whole traces and experiments touch no code that small worlds do not: asan
+# leaves them out, and debug leaves the laws and experiments to the others.
 selection() {
     case $1 in
     release) ;;
-    asan) echo "-LE tools -E queueing_laws|cache_ratios|mooncake_whole|full_scale" ;;
-    debug) echo "-LE tools|law -E cache_ratios" ;;
+    asan) echo "-LE tools|experiments -E queueing_laws|cache_ratios|mooncake_whole|full_scale" ;;
+    debug) echo "-LE tools|law|experiments -E cache_ratios" ;;
     *) echo "-LE tools" ;;
     esac
 }

@@ -9,6 +9,7 @@
 
 typedef struct orca {
     int64_t max_model_tokens;
+    bool orders_by_priority;
 } orca;
 
 static sl_err init(void *self, const sl_policy_env *env, char *why, size_t why_bytes) {
@@ -16,6 +17,7 @@ static sl_err init(void *self, const sl_policy_env *env, char *why, size_t why_b
     (void)why_bytes;
     orca *policy = self;
     policy->max_model_tokens = env->max_model_tokens;
+    policy->orders_by_priority = env->orders_by_priority;
     return SL_OK;
 }
 
@@ -31,9 +33,10 @@ static void plan_step(void *self, sl_plan *plan) {
         }
         request = next;
     }
-    /* A blocked head waits for a finish, so an arrival matters only to an empty queue. */
+    /* A blocked head waits for a finish, so an arrival matters only to an empty queue, or if it
+     * overtakes the head: what of a prompt stays may take less memory than that of the head. */
     sl_plan_view view = sl_plan_look(plan);
-    bool arrival_matters = view.seats_left > 0 && view.waiting == 0;
+    bool arrival_matters = view.seats_left > 0 && (view.waiting == 0 || policy->orders_by_priority);
     sl_plan_repeat(plan, INT64_MAX, arrival_matters ? SL_ON_ARRIVAL : 0);
 }
 

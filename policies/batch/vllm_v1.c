@@ -101,8 +101,8 @@ static void admit_waiting(const vllm_v1 *policy, sl_plan *plan) {
 }
 
 /*
- * While only decoding goes on, free blocks fall and a blocked head stays blocked, so an arrival
- * matters in two cases: it becomes the head itself, or it overtakes the head by priority.
+ * While only decoding goes on, a blocked head stays blocked, or the promise ends by itself. So an
+ * arrival matters in two cases: it becomes the head itself, or it overtakes the head by priority.
  */
 static void promise(const vllm_v1 *policy, sl_plan *plan) {
     sl_plan_view view = sl_plan_look(plan);

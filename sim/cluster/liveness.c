@@ -33,24 +33,25 @@ void sli_report_deadlock(sli_cluster *cluster) {
     double now_s = (double)cluster->world->loop.now_ns / 1e9;
     sli_said held = sli_say_number((double)sli_pool_held_blocks(&core->pool));
     sli_said pool = sli_say_number((double)core->pool.config.block_count);
+    const char *unit = sli_layout_unit(core->pool.config.layout);
     if (waiting == NULL) {
         sli_world_fail(cluster->world, SL_ERR_LIVENESS,
                        "deadlock at %.9f s: replica %u holds %lld running requests (%s of %s "
-                       "blocks), and policy '%s' plans nothing for them",
-                       now_s, core->index, (long long)core->running, held.text, pool.text,
+                       "%s), and policy '%s' plans nothing for them",
+                       now_s, core->index, (long long)core->running, held.text, pool.text, unit,
                        core->policy->policy.name);
         return;
     }
     sli_said need = sli_say_number((double)final_blocks(&core->pool, waiting));
-    sli_world_fail(cluster->world, SL_ERR_LIVENESS,
-                   "deadlock at %.9f s: %lld requests are left and nothing can happen; replica %u: "
-                   "%lld running hold %s of %s blocks, %lld wait, the first (request %u:%llu, "
-                   "%lld prompt tokens, up to %s blocks) is not admitted by policy '%s'",
-                   now_s, (long long)cluster->live_count, core->index, (long long)core->running,
-                   held.text, pool.text, (long long)sli_core_waiting(core),
-                   SL_REQUEST_SOURCE(waiting->id),
-                   (unsigned long long)SL_REQUEST_INDEX(waiting->id),
-                   (long long)waiting->desc.prompt_tokens, need.text, core->policy->policy.name);
+    sli_world_fail(
+        cluster->world, SL_ERR_LIVENESS,
+        "deadlock at %.9f s: %lld requests are left and nothing can happen; replica %u: "
+        "%lld running hold %s of %s %s, %lld wait, the first (request %u:%llu, "
+        "%lld prompt tokens, up to %s %s) is not admitted by policy '%s'",
+        now_s, (long long)cluster->live_count, core->index, (long long)core->running, held.text,
+        pool.text, unit, (long long)sli_core_waiting(core), SL_REQUEST_SOURCE(waiting->id),
+        (unsigned long long)SL_REQUEST_INDEX(waiting->id), (long long)waiting->desc.prompt_tokens,
+        need.text, unit, core->policy->policy.name);
 }
 
 void sli_check_conservation(sli_cluster *cluster) {

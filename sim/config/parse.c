@@ -1,6 +1,7 @@
 #include "config/parse.h"
 
 #include "base/check.h"
+#include "config/bytes.h"
 #include "config/node.h"
 #include "config/text.h"
 

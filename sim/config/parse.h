@@ -11,8 +11,6 @@
 #include "config/path.h"
 #include "config/tree.h"
 
-#define SLI_TEXT_MAX_BYTES ((size_t)16 * 1024 * 1024)
-
 typedef struct sli_yaml {
     const char *name; /* for marks; lives as long as the tree */
     const char *text;

@@ -1,5 +1,6 @@
 #include "config/tree.h"
 
+#include "config/bytes.h"
 #include "config/node.h"
 #include "config/parse.h"
 #include "config/text.h"
@@ -26,35 +27,9 @@ typedef struct request {
 } request;
 
 static sl_err cannot_read(sli_diag *diag, const request *asker, const char *name, int error) {
-    char reason[128];
-    if (strerror_r(error, reason, sizeof reason) != 0) {
-        snprintf(reason, sizeof reason, "error %d", error);
-    }
     sli_path_error(diag, asker->path, asker->mark, "cannot read '%s': %s",
-                   sli_excerpt_of(name).text, reason);
+                   sli_excerpt_of(name).text, sli_reason_of(error).text);
     return SL_ERR_CONFIG;
-}
-
-/* All bytes, or one more than is allowed. The caller frees the text. */
-static sl_err read_bytes(FILE *file, char **text, size_t *length) {
-    char *bytes = NULL;
-    size_t used = 0;
-    size_t size = 0;
-    while (used == size && size <= SLI_TEXT_MAX_BYTES) {
-        size_t grown = size == 0 ? 64 * (size_t)1024 : 2 * size;
-        grown = grown > SLI_TEXT_MAX_BYTES ? SLI_TEXT_MAX_BYTES + 1 : grown;
-        char *larger = realloc(bytes, grown);
-        if (larger == NULL) {
-            free(bytes);
-            return SL_ERR_NOMEM;
-        }
-        bytes = larger;
-        size = grown;
-        used += fread(bytes + used, 1, size - used, file);
-    }
-    *text = bytes;
-    *length = used;
-    return SL_OK;
 }
 
 static sl_err read_file(const char *name, const request *asker, sli_diag *diag, struct stat *status,
@@ -76,7 +51,7 @@ static sl_err read_file(const char *name, const request *asker, sli_diag *diag, 
         err = SL_ERR_CONFIG;
         goto out;
     }
-    err = read_bytes(file, &bytes, &count);
+    err = sli_bytes_read(file, &bytes, &count);
     if (err != SL_OK) {
         goto out;
     }

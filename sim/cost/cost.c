@@ -14,7 +14,8 @@ static const sli_cache_format *const fitted_cache = &sli_cache_formats[0];
 static bool is_fitted(const sli_cost_subject *subject) {
     return sli_architecture_unplain(subject->architecture) == NULL &&
            subject->weights == fitted_weights && subject->cache == fitted_cache &&
-           subject->architecture->keep == NULL;
+           subject->attention.kernel == NULL && subject->architecture->keep == NULL &&
+           sli_parallel_is_even(subject->architecture, subject->tp);
 }
 
 static sli_cost_kind kind_for(const sli_cost_config *config, const sli_cost_subject *subject) {
@@ -26,10 +27,11 @@ static sli_cost_kind kind_for(const sli_cost_config *config, const sli_cost_subj
 
 /* ---- What cannot be done ---- */
 
+/* A tp that no run can have is a mistake that others report. */
 static sl_err check_fitted(const sli_cost_subject *subject, sli_mark mark, const char *key,
                            sli_diag *diag) {
     const sli_layer_part *part = sli_architecture_unplain(subject->architecture);
-    if (is_fitted(subject)) {
+    if (is_fitted(subject) || !sli_parallel_can_run(subject->architecture, subject->tp)) {
         return SL_OK;
     }
     if (part != NULL) {
@@ -42,11 +44,21 @@ static sl_err check_fitted(const sli_cost_subject *subject, sli_mark mark, const
             diag, mark, key,
             "pnorm was fitted to attention over all tokens, but keep is %s; use roofline",
             subject->architecture->keep);
-    } else {
+    } else if (subject->weights != fitted_weights || subject->cache != fitted_cache) {
         sli_diag_error(diag, mark, key,
                        "pnorm was fitted to weights and cache in %s, but these are in %s and %s; "
                        "use roofline",
                        fitted_weights->name, subject->weights->name, subject->cache->name);
+    } else if (subject->attention.kernel != NULL) {
+        sli_diag_error(diag, mark, key,
+                       "pnorm was fitted to the attention that was measured on the device, not to "
+                       "%s; use roofline",
+                       subject->attention.kernel->name);
+    } else {
+        sli_diag_error(diag, mark, key,
+                       "pnorm was fitted to ranks with equal shares of the heads, but at tp %lld "
+                       "some of %s are copied; use roofline",
+                       (long long)subject->tp, subject->architecture->id);
     }
     return SL_ERR_CONFIG;
 }
@@ -107,7 +119,7 @@ sl_err sli_cost_create(sli_arena *arena, const sli_cost_config *config,
         *model = sli_fixed_model(&config->fixed);
         return SL_OK;
     }
-    SL_ASSERT(sli_parallel_divides(subject->architecture, subject->tp));
+    SL_ASSERT(sli_parallel_can_run(subject->architecture, subject->tp));
     return kind_for(config, subject) == SLI_COST_PNORM ? create_pnorm(arena, subject, model)
                                                        : create_roofline(arena, subject, model);
 }
@@ -157,6 +169,18 @@ static size_t assume_device(const sli_cost_subject *subject, const char *phrases
     return sli_device_assumed(&used, subject->tp, phrases);
 }
 
+/* What the roofline takes a format or a kernel to do; NULL when memory is out. */
+static const char *assume_cache(sli_arena *arena, const sli_cache_format *cache) {
+    return sli_arena_printf(arena, "a cache in %s dequantised in no time%s", cache->name,
+                            sli_format_has_residual(cache) ? ", its latest rows read as quantised"
+                                                           : "");
+}
+
+static const char *assume_kernel(sli_arena *arena, const sli_attention_kernel *kernel) {
+    return sli_arena_printf(arena, "%s attention at %.1f %% of the peak of bf16: %s", kernel->name,
+                            100.0 * kernel->flops_share, kernel->source);
+}
+
 /* NULL when memory is out. */
 static const char *assume_keep(sli_arena *arena, const sli_architecture *architecture) {
     const char *keep = architecture->keep;
@@ -169,6 +193,7 @@ static const char *assume_keep(sli_arena *arena, const sli_architecture *archite
 
 static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
                               const char *phrases[SLI_ASSUMED_MAX], size_t *count) {
+    const sli_attention_kernel *kernel = subject->attention.kernel;
     const char *kinds = list_kinds(arena, subject->architecture);
     const char *layers = kinds == NULL
                              ? NULL
@@ -178,18 +203,26 @@ static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
                                                 kinds);
     const char *weights = sli_arena_printf(arena, "products with weights in %s at the peak of bf16",
                                            subject->weights->name);
+    const char *cache = assume_cache(arena, subject->cache);
+    const char *attention = kernel != NULL ? assume_kernel(arena, kernel) : "";
     const char *keep = assume_keep(arena, subject->architecture);
-    if (layers == NULL || weights == NULL || keep == NULL) {
+    if (layers == NULL || weights == NULL || cache == NULL || attention == NULL || keep == NULL) {
         return SL_ERR_NOMEM;
     }
     size_t assumed = assume_device(subject, phrases);
-    SL_ASSERT(assumed + 3 <= SLI_ASSUMED_MAX);
+    SL_ASSERT(assumed + 5 <= SLI_ASSUMED_MAX);
     phrases[assumed++] = layers;
     if (subject->architecture->keep != NULL) {
         phrases[assumed++] = keep;
     }
     if (subject->weights != fitted_weights) {
         phrases[assumed++] = weights;
+    }
+    if (subject->cache != fitted_cache) {
+        phrases[assumed++] = cache;
+    }
+    if (kernel != NULL) {
+        phrases[assumed++] = attention;
     }
     *count = assumed;
     return SL_OK;

@@ -101,7 +101,7 @@ bool sli_pnorm_fits_heads(const sli_architecture *architecture) {
     const int64_t fitted_width = 128;
     const sli_layer_run *runs = architecture->layers.rows;
     for (size_t i = 0; i < architecture->layers.count; i++) {
-        const sli_gqa *gqa = runs[i].mixer->values; /* the engine holds no other kind */
+        const sli_gqa *gqa = runs[i].mixer->values; /* of a plain architecture */
         if (gqa->head_dim != fitted_width) {
             return false;
         }

@@ -23,7 +23,7 @@
 typedef struct sli_pnorm_model {
     const sli_architecture *architecture;
     const sli_device *device;
-    int64_t tp;            /* sli_parallel_divides(architecture, tp) holds */
+    int64_t tp;            /* sli_parallel_is_even(architecture, tp) holds */
     sli_memo *layer_memos; /* one a run of layers, by the tokens of the step */
     sli_memo head_memo;    /* by the emitting requests */
 } sli_pnorm_model;

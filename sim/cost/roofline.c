@@ -9,15 +9,16 @@
 /* Activations. */
 static const double element_bytes = 2.0;
 
-static double class_ns(const sli_roofline_model *model, double flops, double bytes) {
-    double compute_ns = flops * model->flop_ns;
+static double class_ns(const sli_roofline_model *model, double flop_ns, double flops,
+                       double bytes) {
+    double compute_ns = flops * flop_ns;
     double memory_ns = bytes * model->byte_ns;
     double longer_ns = compute_ns > memory_ns ? compute_ns : memory_ns;
     return longer_ns > 0.0 ? model->subject.device->gemm.overhead_ns.value + longer_ns : 0.0;
 }
 
 static double products_ns(const sli_roofline_model *model, sli_products products) {
-    return class_ns(model, products.flops, products.weight_bytes);
+    return class_ns(model, model->flop_ns, products.flops, products.weight_bytes);
 }
 
 /* ---- What depends on the tokens of the step alone ---- */
@@ -73,10 +74,10 @@ static double time_head(const sli_roofline_model *model, int64_t emitting) {
 
 /* ---- The step ---- */
 
-static double core_ns(const sli_roofline_model *model, const sli_core_count *core,
+static double core_ns(const sli_roofline_model *model, double flop_ns, const sli_core_count *core,
                       const sli_batch_sums *sums) {
     double bytes = sli_linear_at(&core->moved_bytes, sums) + sli_linear_at(&core->new_bytes, sums);
-    return class_ns(model, sli_linear_at(&core->flops, sums), bytes);
+    return class_ns(model, flop_ns, sli_linear_at(&core->flops, sums), bytes);
 }
 
 static double time_cores(const sli_roofline_model *model, const sl_batch_shape *shape) {
@@ -85,8 +86,8 @@ static double time_cores(const sli_roofline_model *model, const sl_batch_shape *
     double cores_ns = 0.0;
     for (size_t i = 0; i < model->core_count; i++) {
         const sli_roofline_core *core = &model->cores[i];
-        cores_ns += core->layers *
-                    (core_ns(model, &core->decodes, &sums) + core_ns(model, &core->chunks, &sums));
+        cores_ns += core->layers * (core_ns(model, core->flop_ns, &core->decodes, &sums) +
+                                    core_ns(model, core->flop_ns, &core->chunks, &sums));
     }
     return cores_ns;
 }
@@ -134,6 +135,16 @@ static void count_layers(sli_roofline_model *model, const sli_layer_part *part, 
     model->parts[i].layers += (double)layers;
 }
 
+/* A kernel is one of attention: a recurrence has no use for it. */
+static double core_flop_ns(const sli_roofline_model *model, const sli_part_facts *facts) {
+    const sli_cost_subject *subject = &model->subject;
+    const sli_attention_kernel *kernel = subject->attention.kernel;
+    if (kernel == NULL || facts->summed_elements == 0) {
+        return model->flop_ns;
+    }
+    return (double)SLI_NS_PER_S / (kernel->flops_share * subject->device->bf16_flops_per_s.value);
+}
+
 /* Feed-forwards have no core. */
 static sl_err make_cores(sli_arena *arena, sli_roofline_model *model) {
     const sli_cost_subject *subject = &model->subject;
@@ -148,8 +159,11 @@ static sl_err make_cores(sli_arena *arena, sli_roofline_model *model) {
         }
         model->cores[model->core_count++] = (sli_roofline_core){
             .layers = model->parts[i].layers,
-            .decodes = sli_opcount_decodes(facts, subject->cache, subject->tp, &model->growths),
-            .chunks = sli_opcount_chunks(facts, subject->cache, subject->tp, &model->growths),
+            .flop_ns = core_flop_ns(model, facts),
+            .decodes = sli_opcount_decodes(facts, subject->cache, subject->attention.decode_way,
+                                           subject->tp, &model->growths),
+            .chunks = sli_opcount_chunks(facts, subject->cache, subject->attention.prefill_way,
+                                         subject->tp, &model->growths),
         };
     }
     return SL_OK;

@@ -12,8 +12,9 @@
  *         + class(head) + step overhead + n * sequence overhead
  *
  * summed by cause and rounded once. A core is attention, a recurrence, index scores, whatever the
- * mixer does beside its matrices (model/opcount.h). Each part has two elementwise operators and an
- * all-reduce; these and the overheads of the engine are timed as in pnorm.
+ * mixer does beside its matrices (model/opcount.h). Where a kernel of attention is asked for
+ * (model/attention.h), the cores of attention have its share of P. Each part has two elementwise
+ * operators and an all-reduce; these and the overheads of the engine are timed as in pnorm.
  *
  * Roofline model: Williams, Waterman and Patterson 2009. Nothing of it was fitted to a measured
  * step: the shares are those of bf16 matrix products in large sizes, FLOPs in any format go by the
@@ -40,6 +41,7 @@ typedef struct sli_roofline_part {
 /* The core of a mixer. */
 typedef struct sli_roofline_core {
     double layers;
+    double flop_ns; /* at the share of the peak: that of matrix products, or of a kernel */
     sli_core_count decodes;
     sli_core_count chunks;
 } sli_roofline_core;

@@ -33,6 +33,7 @@ typedef struct sli_promise {
     uint32_t disturbances;
     uint64_t arrival_count; /* of both queues, when it was made */
     uint64_t head_count;    /* of the shared queue */
+    int64_t free_blocks;    /* with no more of them who waits for room goes on waiting */
 } sli_promise;
 
 /* The plan that is being made, and then in flight. */

@@ -1,6 +1,7 @@
 #include "engine/jump.h"
 
 #include "base/minmax.h"
+#include "engine/plan.h"
 #include "engine/step.h"
 #include "kernel/time.h"
 
@@ -17,18 +18,22 @@ static int64_t steps_allowed(const sli_jump *jump, const sli_core *core) {
 }
 
 /* The first step's blocks are taken already; the others must find theirs free, among them what
- * windows leave behind at the end of the step before. */
+ * windows leave behind at the end of the step before, which may be room for who waits. */
 static int64_t steps_with_blocks(const sli_core *core, int64_t steps) {
     const sli_lockstep *lockstep = &core->lockstep;
+    bool may_admit = core->pool.window_count > 0 && sli_core_waiting(core) > 0;
     int64_t free_blocks = core->pool.free_blocks;
     for (int64_t i = 1; i < steps; i++) {
         if (!sli_lockstep_is_quiet(lockstep, i)) {
             return i;
         }
-        free_blocks += sli_lockstep_passed(lockstep, i - 1) - sli_lockstep_need(lockstep, i);
-        if (free_blocks < 0) {
+        int64_t need_blocks = sli_lockstep_need(lockstep, i);
+        free_blocks += sli_lockstep_passed(lockstep, i - 1);
+        bool is_short = free_blocks < need_blocks;
+        if (is_short || (may_admit && sli_core_may_admit(core, free_blocks, need_blocks > 0))) {
             return i;
         }
+        free_blocks -= need_blocks;
     }
     return steps;
 }
@@ -116,7 +121,9 @@ void sli_jump_commit(sli_jump *jump, sli_core *core, int64_t until_ns) {
         int64_t passed_blocks = sli_lockstep_passed(&core->lockstep, 0);
         sli_lockstep_advance(&core->lockstep, core->world, jump->end_ns[jump->committed],
                              own_of_step(jump, jump->committed));
-        sli_pool_give_blank(&core->pool, passed_blocks);
+        if (passed_blocks > 0) {
+            sli_pool_give_blank(&core->pool, passed_blocks);
+        }
         core->stalled_steps = 0;
         jump->committed++;
     }

@@ -254,10 +254,6 @@ static void leave_cohort(sli_lockstep *lockstep, int64_t token_ns) {
 
 /* ---- Members ---- */
 
-int64_t sli_lockstep_computed(const sli_lockstep *lockstep, const sl_request *request) {
-    return request->computed_tokens + (lockstep->step - request->joined_step);
-}
-
 /* The count for a member that has `computed` tokens at `step`: it needs a block when its computed
  * tokens are a multiple of the block. */
 static int64_t *phase_of(const sli_lockstep *lockstep, int64_t step, int64_t computed) {
@@ -361,10 +357,10 @@ void sli_lockstep_leave(sli_lockstep *lockstep, sl_request *request, sli_pool *p
     sli_context_publish(&request->context, pool, &request->content, request->computed_tokens);
 }
 
-int64_t sli_lockstep_member_need(const sli_lockstep *lockstep, const sl_request *request) {
+int64_t sli_lockstep_member_need_of_windows(const sli_lockstep *lockstep,
+                                            const sl_request *request) {
     int64_t computed = sli_lockstep_computed(lockstep, request);
-    bool is_at_end = computed % lockstep->block_tokens == 0;
-    int64_t blocks = request->asks_for_blocks && is_at_end ? lockstep->block_pages : 0;
+    int64_t blocks = 0;
     for (int i = 0; i < lockstep->window_count; i++) {
         const sli_group *group = lockstep->windows[i].group;
         bool asks = request->asks_for_blocks || group->kind == SLI_GROUP_STATE;
@@ -410,15 +406,6 @@ bool sli_lockstep_stairs_are_quiet(const sli_lockstep *lockstep, int64_t ahead) 
         }
     }
     return true;
-}
-
-sl_request *sli_lockstep_due(const sli_lockstep *lockstep) {
-    bool is_due = lockstep->due.count > 0 && lockstep->due.items[0].key <= lockstep->step;
-    return is_due ? lockstep->due.items[0].request : NULL;
-}
-
-int64_t sli_lockstep_steps_to_due(const sli_lockstep *lockstep) {
-    return lockstep->due.count > 0 ? lockstep->due.items[0].key - lockstep->step : INT64_MAX;
 }
 
 int64_t sli_lockstep_longest(const sli_lockstep *lockstep) {

@@ -89,10 +89,23 @@ SL_NODISCARD sl_err sli_lockstep_join(sli_lockstep *lockstep, sl_request *reques
 void sli_lockstep_leave(sli_lockstep *lockstep, sl_request *request, sli_pool *pool);
 
 /* Computed tokens of a member. */
-int64_t sli_lockstep_computed(const sli_lockstep *lockstep, const sl_request *request);
+static inline int64_t sli_lockstep_computed(const sli_lockstep *lockstep,
+                                            const sl_request *request) {
+    return request->computed_tokens + (lockstep->step - request->joined_step);
+}
 
 /* Blocks of the pool that a member's next token needs. O(windows). */
-int64_t sli_lockstep_member_need(const sli_lockstep *lockstep, const sl_request *request);
+int64_t sli_lockstep_member_need_of_windows(const sli_lockstep *lockstep,
+                                            const sl_request *request);
+
+static inline int64_t sli_lockstep_member_need(const sli_lockstep *lockstep,
+                                               const sl_request *request) {
+    bool is_at_end = request->asks_for_blocks &&
+                     sli_lockstep_computed(lockstep, request) % lockstep->block_tokens == 0;
+    int64_t blocks = is_at_end ? lockstep->block_pages : 0;
+    return lockstep->has_stairs ? blocks + sli_lockstep_member_need_of_windows(lockstep, request)
+                                : blocks;
+}
 
 /* Blocks of the pool that all members together need `ahead` steps from now, and blank ones that
  * their windows leave behind when that step ends. Ahead only as long as sli_lockstep_is_quiet.
@@ -124,11 +137,15 @@ static inline bool sli_lockstep_is_quiet(const sli_lockstep *lockstep, int64_t a
 int64_t sli_lockstep_visible(const sli_lockstep *lockstep, int g);
 int64_t sli_lockstep_visible_growth(const sli_lockstep *lockstep, int g, int64_t ahead);
 
-/* A member that must not be one in the coming step, or NULL. O(1). */
-sl_request *sli_lockstep_due(const sli_lockstep *lockstep);
-
 /* Steps, including the coming one, before a member is due; INT64_MAX if none will be. O(1). */
-int64_t sli_lockstep_steps_to_due(const sli_lockstep *lockstep);
+static inline int64_t sli_lockstep_steps_to_due(const sli_lockstep *lockstep) {
+    return lockstep->due.count > 0 ? lockstep->due.items[0].key - lockstep->step : INT64_MAX;
+}
+
+/* A member that must not be one in the coming step, or NULL. O(1). */
+static inline sl_request *sli_lockstep_due(const sli_lockstep *lockstep) {
+    return sli_lockstep_steps_to_due(lockstep) <= 0 ? lockstep->due.items[0].request : NULL;
+}
 
 /* Computed tokens of the longest member; there is one. */
 int64_t sli_lockstep_longest(const sli_lockstep *lockstep);

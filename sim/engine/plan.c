@@ -70,8 +70,8 @@ static void reserve_loose(sli_core *core, sl_request *request, int64_t tokens) {
     book(core, 1, tokens);
 }
 
-static void reserve_member(sli_core *core, sl_request *request) {
-    sli_pool_take(&core->pool, need_blocks(core, request, 1));
+static void reserve_member(sli_core *core, sl_request *request, int64_t blocks) {
+    sli_pool_take(&core->pool, blocks);
     request->planned_tokens = 1;
     core->state.lockstep_taken++;
     book(core, 1, 1);
@@ -251,12 +251,12 @@ static sl_answer take(sl_plan *plan, sl_request *request, int64_t tokens) {
     if (!request->is_in_lockstep) {
         tokens = cut_to_state(core, request, request->computed_tokens, tokens);
     }
-    int64_t missing_blocks = need_blocks(core, request, tokens) - core->pool.free_blocks;
-    if (missing_blocks > 0) {
-        return short_of(missing_blocks);
+    int64_t blocks = need_blocks(core, request, tokens);
+    if (blocks > core->pool.free_blocks) {
+        return short_of(blocks - core->pool.free_blocks);
     }
     if (request->is_in_lockstep) {
-        reserve_member(core, request);
+        reserve_member(core, request, blocks);
     } else {
         reserve_loose(core, request, tokens);
     }
@@ -302,18 +302,23 @@ static bool is_admission(const sl_admission *admission) {
            admission->keep_free_blocks >= 0;
 }
 
+/* No request is longer, and the pool has no slots for more. Fewer must not be cut: groups that keep
+ * little have room for more tokens than the pool has blocks. */
+static int64_t most_reserved_tokens(const sli_pool_config *pool) {
+    int64_t largest_tokens = pool->layout != NULL ? pool->layout->align_tokens : pool->block_tokens;
+    return sli_max_i64(SLI_GROWTH_TOKENS_MAX, (pool->block_count + 1) * largest_tokens);
+}
+
 /* More than the pool has is never granted, and the same whatever it is. */
 static sli_acquisition acquisition_of(const sli_core *core, const sl_request *request,
                                       const sl_admission *admission, sli_hit hit, int64_t tokens) {
     const sli_pool_config *pool = &core->pool.config;
-    int64_t too_many_blocks = pool->block_count + 1;
     return (sli_acquisition){
         .hit = hit,
         .tokens = hit.blocks * pool->block_tokens + tokens,
-        .reserve_tokens = sli_min_i64(admission->reserve_tokens,
-                                      too_many_blocks * pool->block_tokens),
+        .reserve_tokens = sli_min_i64(admission->reserve_tokens, most_reserved_tokens(pool)),
         .fit_tokens = admission->whole_prompt_fits ? request->known_tokens : 0,
-        .keep_free_blocks = sli_min_i64(admission->keep_free_blocks, too_many_blocks),
+        .keep_free_blocks = sli_min_i64(admission->keep_free_blocks, pool->block_count + 1),
     };
 }
 
@@ -516,12 +521,20 @@ static void note_promise(sli_core *core) {
         .disturbances = core->state.repeat_disturbances,
         .arrival_count = arrivals_seen(core),
         .head_count = core->shared->head_count,
+        .free_blocks = core->pool.free_blocks,
     };
     core->has_ended = false;
 }
 
+bool sli_core_may_admit(const sli_core *core, int64_t free_blocks, bool takes_blocks) {
+    const sli_pool *pool = &core->pool;
+    bool has_room = free_blocks > core->promise.free_blocks;
+    bool may_forget = takes_blocks && pool->cached_blocks > 0;
+    return pool->window_count > 0 && (has_room || may_forget) && sli_core_waiting(core) > 0;
+}
+
 static bool plan_by_promise(sli_core *core) {
-    if (!sli_core_promise_holds(core)) {
+    if (!sli_core_promise_holds(core) || sli_core_may_admit(core, core->pool.free_blocks, true)) {
         return false;
     }
     begin(core);

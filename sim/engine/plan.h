@@ -22,6 +22,15 @@ void sli_core_plan(sli_core *core);
 /* Whether the last plan, promised to be repeated, may be repeated now. O(1). */
 bool sli_core_promise_holds(const sli_core *core);
 
+/*
+ * Whether somebody who waits may find room in a plan that he had not when the promise was made. So
+ * many blocks are free before it, and it takes some of them or none. While only decoding goes on
+ * windows leave blocks behind; and a block of a window or a state that is lost may spoil the hit of
+ * a long prefix, without which a request asks for less at first. (Of the first group blocks are
+ * lost one by one, the deepest first.) O(1).
+ */
+bool sli_core_may_admit(const sli_core *core, int64_t free_blocks, bool takes_blocks);
+
 /* What the prefix index holds of a waiting request; the last token is always computed. */
 sli_hit sli_core_hit(const sli_core *core, const sl_request *waiting);
 

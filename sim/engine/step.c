@@ -3,6 +3,8 @@
 #include "base/grow.h"
 #include "base/minmax.h"
 
+#include <string.h>
+
 static void add_decode(sl_batch_shape *shape, int64_t past_tokens) {
     shape->decodes++;
     shape->decode_kv_tokens += past_tokens + 1;
@@ -47,17 +49,23 @@ static void add_visible(sl_batch_shape *shape, const sli_lockstep *lockstep,
     }
 }
 
+static bool emits(const sl_request *request) {
+    return request->computed_tokens + request->planned_tokens == request->known_tokens;
+}
+
 static void add_loose(sl_batch_shape *shape, const sli_lockstep *lockstep,
                       const sl_request *request) {
     int64_t chunk_tokens = request->planned_tokens;
-    add_visible(shape, lockstep, request);
     shape->tokens += chunk_tokens;
     shape->sequences++;
-    shape->emitting += request->computed_tokens + chunk_tokens == request->known_tokens;
+    shape->emitting += emits(request);
     if (is_decode_row(request)) {
         add_decode(shape, request->computed_tokens);
     } else {
         add_prefill(shape, chunk_tokens, request->computed_tokens);
+    }
+    if (lockstep->rows_count > 0) {
+        add_visible(shape, lockstep, request);
     }
 }
 
@@ -65,21 +73,32 @@ void sli_core_shape(const sli_core *core, sli_step_shape *shape) {
     *shape = (sli_step_shape){0};
     if (core->state.lockstep_taken > 0) {
         add_lockstep(&shape->whole, &core->lockstep);
-        add_lockstep(&shape->decodes, &core->lockstep);
     }
     for (const sl_request *request = core->first_loose; request != NULL;
          request = request->next_loose) {
-        if (request->planned_tokens == 0) {
-            continue;
-        }
-        add_loose(&shape->whole, &core->lockstep, request);
-        if (is_decode_row(request)) {
-            add_loose(&shape->decodes, &core->lockstep, request);
+        if (request->planned_tokens > 0) {
+            add_loose(&shape->whole, &core->lockstep, request);
+            shape->emitting_chunks += emits(request) && !is_decode_row(request);
         }
     }
 }
 
 /* ---- What a step costs, and whom ---- */
+
+/* A step without its chunks. */
+static sl_batch_shape without_chunks(const sli_step_shape *shape) {
+    const sl_batch_shape *whole = &shape->whole;
+    sl_batch_shape decodes = {
+        .tokens = whole->decodes,
+        .sequences = whole->decodes,
+        .emitting = whole->emitting - shape->emitting_chunks,
+        .decodes = whole->decodes,
+        .decode_kv_tokens = whole->decode_kv_tokens,
+        .decode_kv_max = whole->decode_kv_max,
+    };
+    memcpy(decodes.decode_visible, whole->decode_visible, sizeof decodes.decode_visible);
+    return decodes;
+}
 
 static void own_of_chunk(const sl_cost_model *model, const sli_lockstep *lockstep, int64_t step_ns,
                          sl_request *request) {
@@ -94,8 +113,9 @@ void sli_core_cost(sli_core *core, const sl_cost_model *model, const sli_step_sh
                    sl_step_cost *cost, sli_own *decode_own) {
     model->ops->step(model->self, &shape->whole, cost);
     sl_step_cost decodes = *cost;
-    if (shape->whole.prefills > 0 && shape->decodes.decodes > 0) {
-        model->ops->step(model->self, &shape->decodes, &decodes);
+    if (shape->whole.prefills > 0 && shape->whole.decodes > 0) {
+        const sl_batch_shape alone = without_chunks(shape);
+        model->ops->step(model->self, &alone, &decodes);
     }
     sli_own_split(&decodes, cost->total_ns, decode_own);
     for (sl_request *request = core->first_loose; request != NULL; request = request->next_loose) {
@@ -248,7 +268,9 @@ void sli_core_advance(sli_core *core, const sli_own *decode_own, const sli_liste
         is_further = true;
     }
     /* Behind all that others may find, whoever left it. */
-    sli_pool_give_blank(&core->pool, passed_blocks);
+    if (passed_blocks > 0) {
+        sli_pool_give_blank(&core->pool, passed_blocks);
+    }
     if (core->cancelled > 0) {
         find_cancelled_members(core, &ripe_count);
     }

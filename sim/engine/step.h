@@ -18,7 +18,7 @@ typedef struct sli_listener {
 /* The plan of a core, summed up for the cost model. */
 typedef struct sli_step_shape {
     sl_batch_shape whole;
-    sl_batch_shape decodes; /* its decode rows alone */
+    int64_t emitting_chunks; /* chunks among whole.emitting */
 } sli_step_shape;
 
 /* O(loose requests). */

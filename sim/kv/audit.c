@@ -199,7 +199,8 @@ static const char *audit_windows(const sli_pool *pool, const sli_context *const 
                                  size_t context_count, int64_t *held_blocks) {
     window_audit it = {.pool = pool};
     for (size_t i = 0; i < context_count; i++) {
-        for (uint32_t j = 0; j < pool->window_count; j++) {
+        bool holds_any = contexts[i]->windows != NULL;
+        for (uint32_t j = 0; holds_any && j < pool->window_count; j++) {
             count_window(&it, &contexts[i]->windows[j], &pool->config.layout->groups[j + 1]);
         }
     }

@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "model/parallel.h"
-#include "model/params.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,6 +84,18 @@ static int64_t estimate_activation(const sli_budget_query *query) {
            query->max_seqs * query->architecture->vocab_tokens * fp32_bytes;
 }
 
+static int64_t find_workspace(const sli_budget_query *query) {
+    sli_attention_load load = {
+        .query_tokens = query->options.max_batched_tokens,
+        .context_tokens = query->options.max_model_tokens,
+        .decodes = query->max_seqs,
+        .tp = query->options.tp,
+    };
+    return query->kernel != NULL
+               ? sli_attention_workspace_bytes(query->architecture, query->kernel, &load)
+               : 0;
+}
+
 static int64_t count_blocks(const sli_memory_config *config, const sli_budget *budget) {
     if (budget->is_overridden) {
         return config->kv_blocks;
@@ -97,11 +108,13 @@ void sli_budget_compute(const sli_memory_config *config, const sli_budget_query 
                         sli_budget *budget) {
     const sli_architecture *architecture = query->architecture;
     const sli_layout *layout = query->layout;
+    sli_placement placement = sli_placement_of_tp(query->options.tp);
     sli_budget found = {
         .capacity_bytes = query->device->memory_bytes.value,
-        .weights_bytes = sli_params_rank_bytes(architecture, query->weights, query->options.tp),
+        .weights_bytes = sli_placement_weights_bytes(architecture, query->weights, &placement, 0),
         .activation_bytes = config->activation_bytes == SLI_AUTO ? estimate_activation(query)
                                                                  : config->activation_bytes,
+        .workspace_bytes = find_workspace(query),
         .graphs_bytes = config->graphs_bytes,
         .other_bytes = config->other_bytes,
         .block_bytes = layout != NULL ? layout->page_bytes : 0,
@@ -110,7 +123,7 @@ void sli_budget_compute(const sli_memory_config *config, const sli_budget_query 
     };
     found.usable_bytes = (int64_t)(config->utilization_frac * (double)found.capacity_bytes);
     found.kv_bytes = found.usable_bytes - found.weights_bytes - found.activation_bytes -
-                     found.graphs_bytes - found.other_bytes;
+                     found.workspace_bytes - found.graphs_bytes - found.other_bytes;
     found.blocks = count_blocks(config, &found);
     *budget = found;
 }
@@ -126,7 +139,7 @@ static bool fits_at(const sli_memory_config *config, const sli_budget_query *que
     other.options.tp = tp;
     sli_layout layout;
     char why[128];
-    if (!sli_parallel_divides(query->architecture, tp) ||
+    if (!sli_parallel_can_run(query->architecture, tp) ||
         sli_layout_make(query->architecture, &other.options, &layout, why, sizeof why) != SL_OK) {
         return false;
     }
@@ -164,6 +177,18 @@ static void describe_formats(const sli_budget_query *query, char *text, size_t t
              differs ? cache : "");
 }
 
+/* `, 256.00 GiB for the scores of naive attention`; nothing without a kernel. */
+static void describe_workspace(const sli_budget_query *query, const sli_budget *budget, char *text,
+                               size_t text_bytes) {
+    if (query->kernel == NULL) {
+        text[0] = '\0';
+        return;
+    }
+    snprintf(text, text_bytes, ", %.2f GiB for the %s of %s attention",
+             to_gib(budget->workspace_bytes), query->kernel->keeps_scores ? "scores" : "workspace",
+             query->kernel->name);
+}
+
 static void report_shortfall(const sli_memory_config *config, const sli_budget_query *query,
                              const sli_budget *budget, sli_mark mark, const char *key,
                              sli_diag *diag) {
@@ -173,23 +198,29 @@ static void report_shortfall(const sli_memory_config *config, const sli_budget_q
         snprintf(advice, sizeof advice, "tp %lld is the smallest that fits",
                  (long long)smallest_tp);
     }
+    /* Scores that are written down are what is too much, whatever the device. */
+    const char *remedy = query->kernel != NULL && query->kernel->keeps_scores
+                             ? "; flash attention (attention.kernel: fa2) writes no scores down"
+                             : "";
     char formats[64];
     char least[64];
+    char workspace[96];
+    describe_workspace(query, budget, workspace, sizeof workspace);
     describe_formats(query, formats, sizeof formats);
     describe_least(budget, least, sizeof least);
     /* In hundredths, rounded up: a shortfall never reads 0. */
     const int64_t gib_bytes = INT64_C(1) << 30;
     double short_gib = (double)((sli_budget_shortfall(budget) * 100 + gib_bytes - 1) / gib_bytes) /
                        100.0;
-    sli_diag_error(diag, mark, key,
-                   "%s (%s) at tp %lld on %s: needs %.2f GiB of weights, %.2f GiB of activations, "
-                   "%.2f GiB for CUDA graphs and others, and %s, out of %.2f GiB usable; short by "
-                   "%.2f GiB; %s",
-                   query->architecture->id, formats, (long long)query->options.tp,
-                   query->device->id, to_gib(budget->weights_bytes),
-                   to_gib(budget->activation_bytes),
-                   to_gib(budget->graphs_bytes + budget->other_bytes), least,
-                   to_gib(budget->usable_bytes), short_gib, advice);
+    sli_diag_error(
+        diag, mark, key,
+        "%s (%s) at tp %lld on %s: needs %.2f GiB of weights, %.2f GiB of activations%s, "
+        "%.2f GiB for CUDA graphs and others, and %s, out of %.2f GiB usable; short by "
+        "%.2f GiB; %s%s",
+        query->architecture->id, formats, (long long)query->options.tp, query->device->id,
+        to_gib(budget->weights_bytes), to_gib(budget->activation_bytes), workspace,
+        to_gib(budget->graphs_bytes + budget->other_bytes), least, to_gib(budget->usable_bytes),
+        short_gib, advice, remedy);
 }
 
 sl_err sli_budget_find(const sli_memory_config *config, const sli_budget_query *query,

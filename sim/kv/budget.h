@@ -3,14 +3,17 @@
  *
  * Floor kv. What vLLM measures at start-up is computed here:
  *
- *     KV bytes = floor(utilization * capacity) - weights - activation - graphs - other
+ *     KV bytes = floor(utilization * capacity) - weights - activation - workspace - graphs - other
  *     blocks   = floor(KV bytes / bytes of a page of the layout)
  *
- * with the capacity that the driver reports. A block of the pool is a page of the layout
+ * with the capacity that the driver reports and the weights that the rank has, matrix by matrix
+ * (model/placement.h). A block of the pool is a page of the layout
  * (kv/layout.h): of a model whose layers all grow the KV block, of others a part of it. A
  * deployment fits when the blocks of one token are left: whether a request fits into the pool is
- * another question, asked when it arrives. Must not know scheduling. Pure arithmetic; texts go to
- * the diagnostics alone.
+ * another question, asked when it arrives. The workspace is that of a kernel of attention, where
+ * one is asked for (model/attention.h): for the most tokens of a step in one chunk of the longest
+ * context, or as many sequences that decode as there may be. Must not know scheduling. Pure
+ * arithmetic; texts go to the diagnostics alone.
  */
 #ifndef SLUICE_KV_BUDGET_H
 #define SLUICE_KV_BUDGET_H
@@ -18,6 +21,7 @@
 #include "config/schema.h"
 #include "hw/device.h"
 #include "kv/layout.h"
+#include "model/attention.h"
 
 #include <stdint.h>
 
@@ -42,8 +46,9 @@ typedef struct sli_budget_query {
     const sli_device *device;
     const sli_weight_format *weights;
     const sli_layout *layout;   /* NULL = only the terms besides the cache are asked for */
-    sli_layout_options options; /* that it was made of; for their tp sli_parallel_divides holds */
+    sli_layout_options options; /* that it was made of; sli_parallel_can_run holds for its tp */
     int64_t max_seqs;
+    const sli_attention_kernel *kernel; /* NULL = none: workspace is part of the activations */
 } sli_budget_query;
 
 /* Every term of the rule, of one rank. */
@@ -52,6 +57,7 @@ typedef struct sli_budget {
     int64_t usable_bytes; /* floor(utilization * capacity) */
     int64_t weights_bytes;
     int64_t activation_bytes;
+    int64_t workspace_bytes; /* of a kernel */
     int64_t graphs_bytes;
     int64_t other_bytes;
     int64_t kv_bytes;     /* what is left; negative when the rest does not fit */

@@ -294,10 +294,7 @@ void sli_context_grow(sli_context *context, sli_pool *pool, int64_t tokens) {
     count_held(context, pool);
 }
 
-int64_t sli_context_slide(sli_context *context, sli_pool *pool, int64_t tokens) {
-    if (pool->window_count == 0) {
-        return 0;
-    }
+int64_t sli_context_slide_windows(sli_context *context, sli_pool *pool, int64_t tokens) {
     int64_t blank_blocks = 0;
     for (uint32_t i = 0; i < pool->window_count; i++) {
         const sli_window_site site = site_of(context, pool, NULL, i);

@@ -78,7 +78,11 @@ void sli_context_grow(sli_context *context, sli_pool *pool, int64_t tokens);
  * So many tokens are computed: windows give up what they have passed. What others may find goes
  * back at once; answers how many blocks of the pool are left for the caller to give, as blank ones.
  */
-int64_t sli_context_slide(sli_context *context, sli_pool *pool, int64_t tokens);
+int64_t sli_context_slide_windows(sli_context *context, sli_pool *pool, int64_t tokens);
+
+static inline int64_t sli_context_slide(sli_context *context, sli_pool *pool, int64_t tokens) {
+    return pool->window_count > 0 ? sli_context_slide_windows(context, pool, tokens) : 0;
+}
 
 /* Blocks of the pool that it would hold with so many computed tokens and slots, if all its windows
  * hold could be passed at once. O(groups). */

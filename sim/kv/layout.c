@@ -44,6 +44,11 @@ SL_PRINTF(3, 4) static sl_err refuse(char *why, size_t why_bytes, const char *fo
     return SL_ERR_CONFIG;
 }
 
+static sl_err refuse_sorts(char *why, size_t why_bytes) {
+    return refuse(why, why_bytes, "its layers keep more than %d different things",
+                  (int)SLI_GROUP_MAX);
+}
+
 /* ---- What a layer keeps ---- */
 
 /* Of one sort, in a block. */
@@ -247,8 +252,7 @@ static sl_err collect_types(const sli_architecture *architecture, const sli_layo
         for (int j = 0; j < count; j++) {
             layer_type *type = find_type(list, &shares[j]);
             if (type == NULL) {
-                return refuse(why, why_bytes, "its layers keep more than %d different things",
-                              (int)SLI_GROUP_MAX);
+                return refuse_sorts(why, why_bytes);
             }
             all_bytes += (double)runs[i].count * (double)shares[j].laid_bytes;
             if (all_bytes > beyond_bytes) {
@@ -348,6 +352,13 @@ static sli_group reserve(sli_group window, const sli_layout_options *options) {
     return window;
 }
 
+/* A state that nobody will find is written over where it lies. */
+static sli_group keep_in_place(sli_group group) {
+    group.kind = SLI_GROUP_FIXED;
+    group.fixed_blocks = 1;
+    return group;
+}
+
 static sli_group make_group(const layer_type *type, const sli_layout_options *options) {
     static const char *const names[] = {
         [SLI_GROUP_GROWING] = "full",    [SLI_GROUP_SLIDING] = "sliding",
@@ -366,7 +377,8 @@ static sli_group make_group(const layer_type *type, const sli_layout_options *op
     };
     if (!is_window(layer->kind)) {
         snprintf(group.name, sizeof group.name, "%s", names[layer->kind]);
-        return group;
+        bool is_unsaved = layer->kind == SLI_GROUP_STATE && options->state_saves == SLI_STATE_NONE;
+        return is_unsaved ? keep_in_place(group) : group;
     }
     snprintf(group.name, sizeof group.name, "%s %lld", names[layer->kind],
              (long long)layer->span_tokens);
@@ -393,11 +405,91 @@ static void add_group(sli_layout *layout, const sli_group *group) {
     layout->groups[layout->group_count++] = *group;
 }
 
-static bool is_shareable(const sli_layout *layout, const sli_layout_options *options) {
+/* ---- Rows that wait in bf16 ---- */
+
+/* Whether its rows come in the format of the cache; others never wait. */
+static bool is_formatted(const sli_store *store) {
+    return store->element_bytes == 0;
+}
+
+/* No more than there ever are. */
+static int64_t buffer_rows(const sli_store *store, const sli_layout_options *options) {
+    const sli_growth *kept = &store->kept;
+    bool is_chunk = kept->kind == SLI_GROWTH_SAWTOOTH;
+    int64_t most = sli_min_i64(is_chunk ? kept->step_tokens : kept->cap_rows,
+                               options->max_model_tokens);
+    return is_formatted(store)
+               ? sli_min_i64(sli_format_residual_most(options->cache, store->sort), most)
+               : 0;
+}
+
+/* Rows that are kept after so many tokens; of those that are thrown out all are prompt. */
+static int64_t kept_rows(const sli_store *store, int64_t tokens) {
+    return store->kept.kind == SLI_GROWTH_KEPT
+               ? sli_kept_slots(store->kept.kept, sli_max_i64(1, tokens), tokens)
+               : sli_growth_at(&store->kept, tokens);
+}
+
+static int64_t waiting_rows(const sli_store *store, const sli_layout_options *options,
+                            int64_t tokens) {
+    int64_t kept = kept_rows(store, tokens);
+    return is_formatted(store)
+               ? sli_min_i64(sli_format_residual_rows(options->cache, store->sort, tokens), kept)
+               : 0;
+}
+
+/* As it waits. */
+static int64_t waiting_row_bytes(const sli_store *store, const sli_layout_options *options) {
+    return sli_state_row_rank_bytes(store, &sli_cache_formats[0], options->tp);
+}
+
+static int64_t layer_buffers_bytes(const sli_part_facts *facts, const sli_layout_options *options) {
+    int64_t bytes = 0;
+    for (int i = 0; i < facts->store_count; i++) {
+        const sli_store *store = &facts->stores[i];
+        bytes += buffer_rows(store, options) * waiting_row_bytes(store, options);
+    }
+    return bytes;
+}
+
+/* One block for all layers. */
+static sl_err add_buffers(const sli_architecture *architecture, const sli_layout_options *options,
+                          sli_layout *layout, char *why, size_t why_bytes) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    sli_group group = {
+        .name = "waiting in bf16",
+        .kind = SLI_GROUP_FIXED,
+        .block_tokens = layout->groups[0].block_tokens,
+        .fixed_blocks = 1,
+    };
+    double all_bytes = 0.0;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        int64_t bytes = layer_buffers_bytes(&runs[i].mixer->facts, options);
+        all_bytes += (double)runs[i].count * (double)bytes;
+        if (all_bytes > beyond_bytes) {
+            return refuse(why, why_bytes, "the rows that wait in bf16 are beyond all memory");
+        }
+        group.block_bytes += runs[i].count * bytes;
+        group.layers += bytes > 0 ? runs[i].count : 0;
+    }
+    if (group.block_bytes == 0) {
+        return SL_OK;
+    }
+    if (layout->group_count == SLI_GROUP_MAX) {
+        return refuse_sorts(why, why_bytes);
+    }
+    group.block_pages = divide_up(group.block_bytes, layout->page_bytes);
+    layout->groups[layout->group_count++] = group;
+    layout->has_buffers = true;
+    return SL_OK;
+}
+
+/* ---- All of them ---- */
+
+static bool is_shareable(const sli_layout *layout) {
     for (int i = 0; i < layout->group_count; i++) {
         sli_group_kind kind = layout->groups[i].kind;
-        bool is_unsaved = kind == SLI_GROUP_STATE && options->state_saves == SLI_STATE_NONE;
-        if (kind == SLI_GROUP_FIXED || kind == SLI_GROUP_KEPT || is_unsaved) {
+        if (kind == SLI_GROUP_FIXED || kind == SLI_GROUP_KEPT) {
             return false;
         }
     }
@@ -435,10 +527,6 @@ static sl_err align(sli_layout *layout, char *why, size_t why_bytes) {
 sl_err sli_layout_make(const sli_architecture *architecture, const sli_layout_options *options,
                        sli_layout *layout, char *why, size_t why_bytes) {
     SL_ASSERT(options->block_tokens >= 1 && options->tp >= 1);
-    if (sli_format_has_residual(options->cache)) {
-        return refuse(why, why_bytes, "%s keeps the latest rows in bf16, outside of blocks",
-                      options->cache->name);
-    }
     type_list list;
     sli_layout made = {0};
     SL_TRY(collect_types(architecture, options, &list, why, why_bytes));
@@ -451,7 +539,8 @@ sl_err sli_layout_make(const sli_architecture *architecture, const sli_layout_op
         sli_group group = make_group(&list.types[i], options);
         add_group(&made, &group);
     }
-    made.is_shareable = is_shareable(&made, options);
+    SL_TRY(add_buffers(architecture, options, &made, why, why_bytes));
+    made.is_shareable = is_shareable(&made);
     SL_TRY(align(&made, why, why_bytes));
     *layout = made;
     return SL_OK;
@@ -656,6 +745,16 @@ int64_t sli_layout_peak_pages(const sli_layout *layout, int64_t tokens, int64_t 
     return sli_layout_request_peak_pages(layout, prompt_of(tokens), tokens, step_tokens);
 }
 
+/* ---- How it is called ---- */
+
+const char *sli_layout_unit(const sli_layout *layout) {
+    int holding = 0;
+    for (int i = 0; layout != NULL && i < layout->group_count; i++) {
+        holding += layout->groups[i].block_pages > 0;
+    }
+    return holding > 1 ? "pages" : "blocks";
+}
+
 /* ---- What of it holds nothing ---- */
 
 /* Bytes of a group that come with its tokens or its state; 0 of those that are counted store by
@@ -682,11 +781,18 @@ static int64_t held_rows(const sli_store *store, const sli_layout_options *optio
     if (kind == SLI_GROUP_GROWING) {
         return rows_left(store, tokens);
     }
-    if (kind == SLI_GROUP_KEPT) {
-        return sli_kept_slots(store->kept.kept, prompt_of(tokens), tokens);
-    }
     bool is_reserved = is_window(kind) && options->window_pages == SLI_WINDOW_RESERVED;
-    return is_reserved ? sli_growth_at(&store->kept, tokens) : 0;
+    return is_reserved || kind == SLI_GROUP_KEPT ? kept_rows(store, tokens) : 0;
+}
+
+/* Of the rows that are kept, at most; those that wait are in their buffer besides what they will
+ * take, which holds nothing yet. */
+static int64_t held_store_bytes(const sli_store *store, const sli_layout_options *options,
+                                int64_t tokens) {
+    int64_t row_bytes = sli_state_row_rank_bytes(store, options->cache, options->tp);
+    int64_t more_bytes = waiting_row_bytes(store, options) - row_bytes;
+    return held_rows(store, options, tokens) * row_bytes +
+           waiting_rows(store, options, tokens) * more_bytes;
 }
 
 int64_t sli_layout_waste_bytes(const sli_layout *layout, const sli_architecture *architecture,
@@ -699,9 +805,7 @@ int64_t sli_layout_waste_bytes(const sli_layout *layout, const sli_architecture 
     for (size_t i = 0; i < architecture->layers.count; i++) {
         const sli_part_facts *facts = &runs[i].mixer->facts;
         for (int j = 0; j < facts->store_count; j++) {
-            const sli_store *store = &facts->stores[j];
-            waste_bytes -= runs[i].count * held_rows(store, options, tokens) *
-                           sli_state_row_rank_bytes(store, options->cache, options->tp);
+            waste_bytes -= runs[i].count * held_store_bytes(&facts->stores[j], options, tokens);
         }
     }
     return waste_bytes;

@@ -42,6 +42,12 @@
  * for 64 entries in fp8_ds_mla. A compressor's state takes whole pages, each as large as 64 of the
  * rows that it makes, and is a state like any other; vLLM keeps its positions as a window.
  *
+ * Where the latest rows of a sequence wait in bf16 to be quantised (KIVI; model/format.h), all rows
+ * have their place as they will lie, and a fixed group holds buffers of R rows of each store, or of
+ * all there ever are, in whole pages from the admission on. It has no part in how pages are made.
+ * Rows that wait have two places and a buffer is not always full; both together count at most R
+ * rows in bf16 of each store and a page more than what the format says.
+ *
  * Must not know requests or scheduling. Pure arithmetic, O(runs of layers) to make, O(groups) to
  * ask.
  */
@@ -83,8 +89,8 @@ enum { SLI_GROUP_MAX = 8 };
 typedef struct sli_layout {
     int64_t page_bytes;
     int64_t align_tokens; /* prefix hits are multiples of it */
-    bool is_shareable;    /* contents can be found again; not with a fixed or a kept group, nor with
-                             states that are not saved */
+    bool is_shareable;    /* contents can be found again; not with a fixed or a kept group */
+    bool has_buffers;     /* the last group is that of rows that wait in bf16 */
     int group_count;
     sli_group groups[SLI_GROUP_MAX];
 } sli_layout;
@@ -102,7 +108,7 @@ typedef enum sli_window_pages {
 /* What a recurrent layer saves for later requests. */
 typedef enum sli_state_saves {
     SLI_STATE_ALIGNED, /* the state at the end of each step that ends with a block: vLLM's align */
-    SLI_STATE_NONE,    /* only the running one; no prefix is ever found */
+    SLI_STATE_NONE,    /* only the running one, in one fixed block; no prefix is ever found */
 } sli_state_saves;
 
 typedef struct sli_layout_options {
@@ -118,8 +124,8 @@ typedef struct sli_layout_options {
 /*
  * What keeps an architecture from having a layout, as a clause for a message, goes to `why`
  * (SL_ERR_CONFIG): more than SLI_GROUP_MAX types of layers, none that keeps anything, a chunk that
- * is no multiple of a block, a cache format with rows outside of blocks, blocks that no memory
- * holds or whose ends hardly ever meet. The layout is untouched then.
+ * is no multiple of a block, blocks that no memory holds or whose ends hardly ever meet. The layout
+ * is untouched then.
  */
 SL_NODISCARD sl_err sli_layout_make(const sli_architecture *architecture,
                                     const sli_layout_options *options, sli_layout *layout,
@@ -141,6 +147,10 @@ int64_t sli_layout_peak_pages(const sli_layout *layout, int64_t tokens, int64_t 
 int64_t sli_layout_request_pages(const sli_layout *layout, int64_t prompt_tokens, int64_t tokens);
 int64_t sli_layout_request_peak_pages(const sli_layout *layout, int64_t prompt_tokens,
                                       int64_t tokens, int64_t step_tokens);
+
+/* What messages call the blocks of the pool: "pages" where layers of several sorts share them, else
+ * "blocks", also without a layout. */
+const char *sli_layout_unit(const sli_layout *layout);
 
 /* Bytes of sli_layout_pages that hold nothing: unfilled slots and padding, and what is reserved and
  * not used. A slot whose token has left its window holds something until its block is freed. For

@@ -1,6 +1,7 @@
 #include "model/architecture.h"
 
 #include "base/check.h"
+#include "model/repeats.h"
 
 #include <string.h>
 
@@ -146,7 +147,7 @@ static const sli_field architecture_fields[] = {
      .max_rows = PART_MAX},
     {.name = "layers",
      .kind = SLI_FIELD_TABLE,
-     .help = "runs of equal layers, first to last",
+     .help = "runs of equal layers, first to last; [times, [run, ...]] repeats some",
      .offset = offsetof(sli_architecture, layers),
      .section = &run_section,
      .min_rows = 1,
@@ -173,8 +174,10 @@ const sli_section sli_architecture_section = {
 /* Where mistakes are reported. */
 typedef struct part_reader {
     sli_arena *arena;
-    const sli_node *root;
+    sli_node *root;
     sli_diag *diag;
+    sli_repeats layers;
+    sli_repeats mtp_layers;
 } part_reader;
 
 static void report_part(const part_reader *reader, const char *group, const sli_layer_part *part,
@@ -279,6 +282,19 @@ static void check_lenders(const part_reader *reader, const sli_architecture *arc
 
 /* ---- Reading ---- */
 
+static sl_err unfold(part_reader *reader) {
+    SL_TRY(
+        sli_repeats_unfold(reader->arena, reader->root, "layers", reader->diag, &reader->layers));
+    return sli_repeats_unfold(reader->arena, reader->root, "mtp_layers", reader->diag,
+                              &reader->mtp_layers);
+}
+
+static sl_err expand(const part_reader *reader, const sli_repeats *repeats, sli_table *layers) {
+    return sli_repeats_expand(reader->arena, repeats, sizeof(sli_layer_run), RUN_MAX, reader->diag,
+                              layers);
+}
+
+/* While each row stands there once: a repeat of a layer has at least the lenders of the first. */
 static sl_err complete(const part_reader *reader, sli_architecture *architecture) {
     int errors_before = reader->diag->error_count;
     SL_TRY(read_parts(reader, "attention", &architecture->attention, architecture->hidden,
@@ -293,7 +309,11 @@ static sl_err complete(const part_reader *reader, sli_architecture *architecture
     if (reader->diag->is_out_of_memory) {
         return SL_ERR_NOMEM;
     }
-    return reader->diag->error_count > errors_before ? SL_ERR_CONFIG : SL_OK;
+    if (reader->diag->error_count > errors_before) {
+        return SL_ERR_CONFIG;
+    }
+    SL_TRY(expand(reader, &reader->layers, &architecture->layers));
+    return expand(reader, &reader->mtp_layers, &architecture->mtp_layers);
 }
 
 sl_err sli_architecture_resolve(sli_arena *arena, const char *id, sli_node *root, sli_diag *diag,
@@ -303,6 +323,7 @@ sl_err sli_architecture_resolve(sli_arena *arena, const char *id, sli_node *root
         return SL_ERR_NOMEM;
     }
     part_reader reader = {.arena = arena, .root = root, .diag = diag};
+    SL_TRY(unfold(&reader));
     SL_TRY(sli_schema_resolve(arena, &sli_architecture_section, NULL, root, diag, read));
     SL_TRY(complete(&reader, read));
     read->id = id;

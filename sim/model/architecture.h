@@ -3,7 +3,8 @@
  *
  * Floor model. Read from YAML: the files of workloads/models by name, any other by path. The file
  * names its mixers (under `attention`) and feed-forwards, says the kind and geometry of each once,
- * and lists its layers as runs of equal ones. Must not know devices, batches or time. All that is
+ * and lists its layers as runs of equal ones, or as runs that are repeated (model/repeats.h). What
+ * is read has all runs, one behind the other. Must not know devices, batches or time. All that is
  * read lives in the arena that it was read into.
  */
 #ifndef SLUICE_MODEL_ARCHITECTURE_H
@@ -78,7 +79,8 @@ SL_NODISCARD sl_err sli_architecture_read(sli_arena *arena, const char *name_or_
                                           sli_catalogue_site site, sli_diag *diag,
                                           const sli_architecture **architecture);
 
-/* The same from a tree that is read already; the tree and `id` must outlive it. */
+/* The same from a tree that is read already, in which repeats are unfolded then; the tree and `id`
+ * must outlive it. */
 SL_NODISCARD sl_err sli_architecture_resolve(sli_arena *arena, const char *id, sli_node *root,
                                              sli_diag *diag, const sli_architecture **architecture);
 
@@ -87,8 +89,9 @@ int64_t sli_architecture_layers(const sli_architecture *architecture);
 int64_t sli_architecture_layers_of(const sli_architecture *architecture,
                                    const sli_layer_part *part);
 
-/* The first part that the engine cannot run yet, or NULL when all layers are plain: attention over
- * all keys and values of every head, and a dense feed-forward. O(runs). */
+/* The first part that is not of the sort that operators were measured for (cost/pnorm.h), or NULL
+ * when all layers are plain: attention over all keys and values of every head, and a dense
+ * feed-forward. O(runs). */
 const sli_layer_part *sli_architecture_unplain(const sli_architecture *architecture);
 
 #endif

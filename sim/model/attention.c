@@ -162,9 +162,9 @@ typedef struct stretch {
     sli_latent_way way;
 } stretch;
 
-/* Of a pair of query and row, the first work of latents being put as asked. */
-static double row_flops(const sli_part_facts *facts, const sli_core_work *works, int index,
-                        sli_latent_way way) {
+/* The first work of latents is put as asked. */
+double sli_attention_row_flops(const sli_part_facts *facts, const sli_core_work *works, int index,
+                               sli_latent_way way) {
     if (index > 0 || !has_latent(facts) || way == SLI_LATENT_AS_MODEL) {
         return works[index].row_flops;
     }
@@ -179,12 +179,20 @@ static double remake_flops(const sli_part_facts *facts, double as_model, sli_lat
     return way == SLI_LATENT_ABSORBED ? 0.0 : facts->latent.expand_flops;
 }
 
+double sli_attention_decode_remake_flops(const sli_part_facts *facts, sli_latent_way way) {
+    return remake_flops(facts, 0.0, way);
+}
+
+double sli_attention_prefill_remake_flops(const sli_part_facts *facts, sli_latent_way way) {
+    return remake_flops(facts, facts->prefix_flops, way);
+}
+
 static double part_flops(const sli_part_facts *facts, const sli_core_work *works, int count,
                          const stretch *s) {
     double flops = 0.0;
     for (int i = 0; i < count; i++) {
         int64_t pairs = sli_growth_pairs(&works[i].visible, s->prefix_tokens, s->added_tokens);
-        flops += row_flops(facts, works, i, s->way) * (double)pairs;
+        flops += sli_attention_row_flops(facts, works, i, s->way) * (double)pairs;
     }
     return flops;
 }
@@ -197,7 +205,7 @@ double sli_attention_decode_flops(const sli_architecture *architecture, sli_late
     for (size_t i = 0; i < architecture->layers.count; i++) {
         const sli_part_facts *facts = &runs[i].mixer->facts;
         double part = part_flops(facts, facts->decode, facts->decode_count, &last) +
-                      remake_flops(facts, 0.0, way) * (double)last.remade_tokens;
+                      sli_attention_decode_remake_flops(facts, way) * (double)last.remade_tokens;
         flops += (double)runs[i].count * part;
     }
     return flops;
@@ -218,7 +226,7 @@ double sli_attention_prefill_flops(const sli_architecture *architecture, sli_lat
     for (size_t i = 0; i < architecture->layers.count; i++) {
         const sli_part_facts *facts = &runs[i].mixer->facts;
         double part = part_flops(facts, facts->prefill, facts->prefill_count, &all) +
-                      remake_flops(facts, facts->prefix_flops, way) * (double)all.remade_tokens;
+                      sli_attention_prefill_remake_flops(facts, way) * (double)all.remade_tokens;
         flops += (double)runs[i].count * part;
     }
     return flops;

@@ -60,6 +60,13 @@ typedef enum sli_latent_way {
     SLI_LATENT_EXPANDED,
 } sli_latent_way;
 
+/* What is asked of attention. Zeroed = nothing, everything is as it is known. */
+typedef struct sli_attention_choice {
+    const sli_attention_kernel *kernel; /* NULL = none: its workspace is part of the activations */
+    sli_latent_way decode_way;          /* for models with latents */
+    sli_latent_way prefill_way;         /* for models with latents */
+} sli_attention_choice;
+
 bool sli_attention_has_latents(const sli_architecture *architecture);
 
 /* The ways that the model takes itself, for models with latents. */
@@ -71,6 +78,14 @@ sli_latent_way sli_attention_prefill_way(const sli_architecture *architecture,
  * heads of a rank. No more than 2^60. */
 int64_t sli_attention_expanded_bytes(const sli_architecture *architecture, int64_t tokens,
                                      int64_t tp);
+
+/* FLOPs of one mixer, over all heads, the way of its latents being given: of a query and a row that
+ * it sees in one of the works of a phase; to make keys and values of a token before, once for each
+ * decode step, and for each chunk. */
+double sli_attention_row_flops(const sli_part_facts *facts, const sli_core_work *works, int index,
+                               sli_latent_way way);
+double sli_attention_decode_remake_flops(const sli_part_facts *facts, sli_latent_way way);
+double sli_attention_prefill_remake_flops(const sli_part_facts *facts, sli_latent_way way);
 
 /*
  * FLOPs of all mixers beside their matrices, of one sequence and on all ranks, as

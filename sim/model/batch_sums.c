@@ -64,6 +64,7 @@ void sli_batch_sums_make(const sli_growth_list *list, const sl_batch_shape *shap
     double *values = sums->values;
     values[SLI_SUM_DECODES] = (double)shape->decodes;
     values[SLI_SUM_DECODE_KEYS] = (double)shape->decode_kv_tokens;
+    values[SLI_SUM_DECODE_PREFIX] = (double)(shape->decode_kv_tokens - shape->decodes);
     values[SLI_SUM_CHUNKS] = (double)shape->prefills;
     values[SLI_SUM_CHUNK_TOKENS] = (double)shape->prefill_tokens;
     values[SLI_SUM_CHUNK_PREFIX] = (double)(shape->prefill_kv_tokens - shape->prefill_tokens);

@@ -24,13 +24,14 @@ bool sli_growth_list_add(sli_growth_list *list, const sli_growth *growth);
 
 /* k tokens are computed before a row or chunk, c are those of the chunk. */
 typedef enum sli_batch_sum {
-    SLI_SUM_DECODES,      /* decode rows */
-    SLI_SUM_DECODE_KEYS,  /* k + 1 */
-    SLI_SUM_CHUNKS,       /* prefill chunks */
-    SLI_SUM_CHUNK_TOKENS, /* c */
-    SLI_SUM_CHUNK_PREFIX, /* k */
-    SLI_SUM_CHUNK_KEYS,   /* k + c */
-    SLI_SUM_CHUNK_PAIRS,  /* of queries and keys */
+    SLI_SUM_DECODES,       /* decode rows */
+    SLI_SUM_DECODE_KEYS,   /* k + 1 */
+    SLI_SUM_DECODE_PREFIX, /* k */
+    SLI_SUM_CHUNKS,        /* prefill chunks */
+    SLI_SUM_CHUNK_TOKENS,  /* c */
+    SLI_SUM_CHUNK_PREFIX,  /* k */
+    SLI_SUM_CHUNK_KEYS,    /* k + c */
+    SLI_SUM_CHUNK_PAIRS,   /* of queries and keys */
     /* From here on one for each growth of the list. */
     SLI_SUM_DECODE_VISIBLE,
     SLI_SUM_CHUNK_VISIBLE = SLI_SUM_DECODE_VISIBLE + SL_VISIBLE_MAX,

@@ -153,7 +153,9 @@ int64_t sli_format_row_bytes(const sli_cache_format *format, sli_row_sort sort, 
     return heads * row_bytes + token_bytes;
 }
 
-static int64_t residual_rows(const sli_row_format *row, int64_t tokens) {
+int64_t sli_format_residual_rows(const sli_cache_format *format, sli_row_sort sort,
+                                 int64_t tokens) {
+    const sli_row_format *row = &format->rows[sort];
     switch (row->residual) {
     case SLI_RESIDUAL_NONE:
         return 0;
@@ -165,9 +167,15 @@ static int64_t residual_rows(const sli_row_format *row, int64_t tokens) {
     return 0;
 }
 
+/* The last row that comes is written before all of them leave. */
+int64_t sli_format_residual_most(const sli_cache_format *format, sli_row_sort sort) {
+    const sli_row_format *row = &format->rows[sort];
+    return row->residual != SLI_RESIDUAL_NONE ? row->residual_tokens : 0;
+}
+
 int64_t sli_format_rows_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t heads,
                               int64_t elements, int64_t rows, int64_t tokens) {
-    int64_t waiting = residual_rows(&format->rows[sort], tokens);
+    int64_t waiting = sli_format_residual_rows(format, sort, tokens);
     if (waiting > rows) {
         waiting = rows;
     }

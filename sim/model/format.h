@@ -65,6 +65,11 @@ int64_t sli_format_row_bytes(const sli_cache_format *format, sli_row_sort sort, 
 int64_t sli_format_rows_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t heads,
                               int64_t elements, int64_t rows, int64_t tokens);
 
+/* Of a sequence of so many tokens, those that wait in bf16, and the most that ever do so while
+ * others come: 0 where none waits. */
+int64_t sli_format_residual_rows(const sli_cache_format *format, sli_row_sort sort, int64_t tokens);
+int64_t sli_format_residual_most(const sli_cache_format *format, sli_row_sort sort);
+
 /* Whether any rows wait in bf16. */
 bool sli_format_has_residual(const sli_cache_format *format);
 

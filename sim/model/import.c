@@ -1,9 +1,9 @@
 #include "model/import.h"
 
 #include "base/check.h"
+#include "config/json.h"
 #include "model/architecture.h"
 #include "model/import_families.h"
-#include "model/import_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -228,7 +228,7 @@ static sl_err answer(sl_err err, const sli_diag *diag) {
 sl_err sli_import_file(sli_arena *arena, const sli_import_request *request, sli_diag *diag,
                        const char **yaml) {
     sli_node *root;
-    sl_err err = sli_import_json_file(arena, request->path, diag, &root);
+    sl_err err = sli_json_read_file(arena, request->path, diag, &root);
     if (err == SL_OK) {
         err = import_tree(arena, request, root, diag, yaml);
     }
@@ -238,7 +238,7 @@ sl_err sli_import_file(sli_arena *arena, const sli_import_request *request, sli_
 sl_err sli_import_text(sli_arena *arena, const sli_import_request *request, const char *text,
                        size_t length, sli_diag *diag, const char **yaml) {
     sli_node *root;
-    sl_err err = sli_import_json_text(arena, request->path, text, length, diag, &root);
+    sl_err err = sli_json_read_text(arena, request->path, text, length, diag, &root);
     if (err == SL_OK) {
         err = import_tree(arena, request, root, diag, yaml);
     }

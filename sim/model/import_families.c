@@ -65,7 +65,7 @@ static bool add_names(sli_arena *arena, const char *names, const char **list, si
 }
 
 const char *const *sli_family_names(sli_arena *arena, size_t *count) {
-    enum { NAMES_MAX = 256 };
+    enum { NAMES_MAX = 256 }; /* far more than there are */
     const char **list = sli_arena_array(arena, NAMES_MAX, sizeof *list);
     *count = 0;
     for (size_t t = 0; t < TABLES && list != NULL; t++) {

@@ -1,8 +1,8 @@
 #include "model/import_fields.h"
 
 #include "base/units.h"
+#include "config/json.h"
 #include "config/text.h"
-#include "model/import_json.h"
 
 #include <string.h>
 
@@ -16,34 +16,36 @@ static const char *const harmless[] = {
     "_*", "architectures", "model_type", "auto_map", "transformers_version", "name_or_path",
     "tokenizer_class", "problem_type", "id2label", "label2id", "finetuning_task",
     "*_token_id", "*_token_ids", "*_token_index", "prefix", "task_specific_params",
-    "initializer_*", "init_*", "*_std", "dropout", "*_dropout", "*_pdrop", "layerdrop",
+    "initializer_*", "init_*", "*_std", "dropout", "*_dropout", "*dropout_prob",
+    "*_pdrop", "layerdrop",
     "classifier_*", "summary_*", "pretraining_tp", "aux_loss_*", "*_loss_coef", "*_loss_alpha",
     "seq_aux", "rescale_*", "gradient_*",
     "hidden_act", "*_act", "*activation*", "*_func", "swiglu_*", "*_softcapping",
-    "norm_*", "*_norm", "*_norm_*", "rms_*", "layer_norm*", "layernorm_*", "*_eps", "*_epsilon",
+    "norm_*", "*_norm", "*_norm_*", "*_layernorms", "rms_*", "layer_norm*", "layernorm_*", "*_eps", "*_epsilon",
     "qk_layernorm", "postnorm", "residual_*", "apply_residual_*", "bias", "*_bias",
     "*_multiplier", "*_alpha_factor", "*_beta_factor", "clip_qkv", "scale_attn_*", "logit_*",
     "logits_*", "query_pre_attn_scalar", "attn_scale", "attn_temperature_tuning", "floor_scale",
     "do_layer_norm_before", "hc_eps", "hc_sinkhorn_iters", "latent_moe_use_norm",
     "attn_res_block_size", "num_ln_in_parallel_attn", "parallel_attn", "use_parallel_residual",
-    "gate_lower_bound",
+    "gate_lower_bound", "reorder_and_upcast_attn", "bias_dropout_fusion", "softmax_in_fp32",
     "rope_*", "*_rope", "*_rope_theta", "*_rope_interleave", "*_rope_scaling", "rotary*",
-    "partial_rotary_factor", "alibi", "*_alibi", "use_dynamic_ntk", "use_logn_attn",
+    "partial_rotary_factor", "alibi", "*_alibi", "use_dynamic_ntk", "*logn*", "n_ctx",
     "position_embedding_type", "max_window_layers", "original_max_position_embeddings",
     "initial_context_length", "mla_use_nope", "no_rope_layer*",
     "router_*", "moe_router_*", "moe_renormalize", "norm_topk_prob", "scoring_func",
     "routed_scaling_factor", "topk_*", "n_group", "num_expert_group", "use_grouped_topk",
     "use_routing_bias", "ep_size", "num_hash_layers", "moe_shared_expert_overlap",
-    "output_*", "use_cache", "return_dict", "use_return_dict", "is_decoder", "add_cross_attention",
+    "shared_moe_mode",
+    "output_*", "use_cache*", "calc_logits_*", "return_dict", "use_return_dict", "is_decoder", "add_cross_attention",
     "cross_attention_hidden_size", "tie_encoder_decoder", "pruned_heads", "torchscript",
     "chunk_size_feed_forward", "use_bfloat16", "tf_legacy_loss", "temperature", "top_k", "top_p",
     "typical_p", "max_length", "min_length", "max_new_tokens", "do_sample", "num_beams",
     "num_beam_groups", "num_return_sequences", "early_stopping", "*_penalty", "*_ngram_size",
     "bad_words_ids", "*suppress_tokens", "remove_invalid_values", "cache_implementation",
     "vision_*", "audio_*", "video_*", "image_*", "mm_*", "projector_*", "multimodal_*", "vt_*",
-    "ignore_index", "language_model_only",
-    "torch_dtype", "dtype", "*_dtype", "quantization", "quantization_config", "compression_config",
-    "attn_implementation", "chunk_size", "mamba_chunk_size", "time_step_*", "mamba_dt_*",
+    "ignore_index", "language_model_only", "use_unified_*",
+    "torch_dtype", "dtype", "*_dtype", "fp16", "bf16", "fp32", "quantization", "quantization_config", "compression_config",
+    "attn_implementation", "use_flash*", "onnx_safe", "for_llm_compressor", "chunk_size", "mamba_chunk_size", "time_step_*", "mamba_dt_*",
     "use_mamba_kernels", "num_logits_to_keep", "fuse_*", "attn_mode", "use_l2warp", "unsloth_*",
     "index_share_for_mtp_iteration", "mtp_use_dedicated_embeddings", "slow_but_exact",
     "masked_softmax_fusion", "attention_softmax_in_fp32", "skip_bias_add*",
@@ -107,8 +109,8 @@ static bool is_neutral(const sli_node *node) {
     if (node->kind != SLI_NODE_SCALAR) {
         return node->count == 0;
     }
-    return sli_import_json_is_null(node) || node->text[0] == '\0' ||
-           strcmp(node->text, "false") == 0 || strcmp(node->text, "0") == 0;
+    return sli_json_is_null(node) || node->text[0] == '\0' || strcmp(node->text, "false") == 0 ||
+           strcmp(node->text, "0") == 0;
 }
 
 /* The harmless ones that were not known, for one warning. */
@@ -182,7 +184,11 @@ static sli_fields *open_object(sli_arena *arena, const sli_node *map, sli_diag *
 
 sli_fields *sli_fields_open(sli_arena *arena, const sli_node *map, sli_diag *diag) {
     sli_fields_state *state = sli_arena_alloc(arena, sizeof *state);
-    return state != NULL ? open_object(arena, map, diag, state) : NULL;
+    if (state == NULL) {
+        return NULL;
+    }
+    state->before = diag->last;
+    return open_object(arena, map, diag, state);
 }
 
 /* The length of the first name of `a|b|c`. */
@@ -199,7 +205,7 @@ static const sli_node *find_here(const sli_fields *fields, const char *names) {
     for (const char *name = names; *name != '\0'; name += name_length(name)) {
         name += *name == '|';
         for (const sli_node *child = fields->map->first; child != NULL; child = child->next) {
-            if (is_named(child->key, name) && !sli_import_json_is_null(child)) {
+            if (is_named(child->key, name) && !sli_json_is_null(child)) {
                 return child;
             }
         }
@@ -239,6 +245,11 @@ bool sli_fields_has(const sli_fields *fields, const char *names) {
 bool sli_fields_is_text(const sli_fields *fields, const char *names) {
     const sli_node *node = find_here(fields, names);
     return node != NULL && node->kind == SLI_NODE_SCALAR && node->is_quoted;
+}
+
+bool sli_fields_is_list(const sli_fields *fields, const char *names) {
+    const sli_node *node = find_here(fields, names);
+    return node != NULL && node->kind == SLI_NODE_LIST;
 }
 
 void sli_fields_skip(sli_fields *fields, const char *names) {
@@ -283,7 +294,9 @@ static void add_error(sli_fields *fields, sli_mark mark, const char *path, const
     if (path == NULL || message == NULL) {
         return;
     }
-    for (const sli_diag_entry *entry = fields->diag->first; entry != NULL; entry = entry->next) {
+    const sli_diag_entry *before = fields->state->before;
+    const sli_diag_entry *entry = before != NULL ? before->next : fields->diag->first;
+    for (; entry != NULL; entry = entry->next) {
         if (entry->path != NULL && strcmp(entry->path, path) == 0 &&
             strcmp(entry->message, message) == 0) {
             return;

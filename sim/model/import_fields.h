@@ -33,7 +33,8 @@ typedef struct sli_field_word {
 
 /* How reading goes, for all objects of a file. */
 typedef struct sli_fields_state {
-    bool is_flawed; /* a field was wrong or missing */
+    const sli_diag_entry *before; /* the last entry of earlier readings; NULL = there is none */
+    bool is_flawed;               /* a field was wrong or missing */
     bool is_out_of_memory;
 } sli_fields_state;
 
@@ -61,8 +62,9 @@ SL_NODISCARD sl_err sli_fields_close(sli_fields *fields, const char *family, int
 /* Whether the field is there and not null. */
 bool sli_fields_has(const sli_fields *fields, const char *names);
 
-/* Whether it is a text in quotes. */
+/* Whether it is a text in quotes, or a list. */
 bool sli_fields_is_text(const sli_fields *fields, const char *names);
+bool sli_fields_is_list(const sli_fields *fields, const char *names);
 
 /* Looks at a field that makes no difference here, or at all that are left. */
 void sli_fields_skip(sli_fields *fields, const char *names);

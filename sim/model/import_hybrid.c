@@ -102,7 +102,8 @@ static const bool *read_kda_layers(sli_fields *linear, int64_t layers) {
     const bool *full = sli_fields_places(linear, "full_attn_layers", 1, (size_t)layers);
     if (kda == NULL || full == NULL) {
         if (!sli_fields_has(linear, "kda_layers") || !sli_fields_has(linear, "full_attn_layers")) {
-            sli_fields_error(linear, "kda_layers", "expected kda_layers and full_attn_layers");
+            sli_fields_error(linear, "kda_layers",
+                             "missing: kda_layers and full_attn_layers, lists of layers");
         }
         return NULL;
     }
@@ -131,7 +132,8 @@ static void read_kimi(sli_fields *fields, sli_import_model *model, const void *t
     }
     if (linear == NULL) {
         if (!sli_fields_has(fields, "linear_attn_config")) {
-            sli_fields_error(fields, "linear_attn_config", "missing object");
+            sli_fields_error(fields, "linear_attn_config",
+                             "missing: an object that says which layers have KDA");
         }
         return;
     }

@@ -156,7 +156,8 @@ static void read_deepseek_v4(sli_fields *fields, sli_import_model *model, const 
     (void)sli_import_read_deepseek(fields, model, layers);
     if (ratios == NULL) {
         if (!sli_fields_has(fields, "compress_ratios|layer_types")) {
-            sli_fields_error(fields, "compress_ratios", "missing list, with 0, 4 or 128 a layer");
+            sli_fields_error(fields, "compress_ratios",
+                             "missing: a list with 0, 4 or 128 for each layer");
         }
         return;
     }

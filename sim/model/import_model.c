@@ -1,6 +1,7 @@
 #include "model/import_model.h"
 
 #include "base/check.h"
+#include "model/import_groups.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -298,25 +299,67 @@ static sl_err write_parts(const sli_import_model *model, const char *key,
     return write_used(&model->mtp_layers, parts, role, is_written, file);
 }
 
-/* A few runs stand one a line, many in lines as long as they may be. */
-static void write_runs(const char *key, const sli_import_runs *runs, FILE *file) {
-    enum { BLOCK_RUNS_MAX = 3 };
-    bool is_block = runs->count <= BLOCK_RUNS_MAX;
-    line_writer writer = {.file = file, .column = 3, .indent = 3};
-    fprintf(file, "%s:  # count, attention, ffn\n%s", key, is_block ? "" : "  [");
-    for (size_t i = 0; i < runs->count; i++) {
-        char piece[96];
-        const sli_import_run *run = &runs->rows[i];
-        const char *end = i + 1 < runs->count ? "," : "]";
-        int length = snprintf(piece, sizeof piece, "[%lld, %s, %s]%s", (long long)run->count,
-                              run->mixer, run->ffn, is_block ? "" : end);
-        if (is_block) {
-            fprintf(file, "  - %s\n", piece);
-        } else {
-            put_piece(&writer, piece, (size_t)length);
-        }
+static void put_run(line_writer *writer, const char *before, const sli_import_run *run,
+                    const char *behind) {
+    char piece[128];
+    int length = snprintf(piece, sizeof piece, "%s[%lld, %s, %s]%s", before, (long long)run->count,
+                          run->mixer, run->ffn, behind);
+    put_piece(writer, piece, (size_t)length);
+}
+
+/* The rows of a group; `end` stands behind the last. */
+static void put_group(line_writer *writer, const sli_import_run *runs, sli_import_group group,
+                      const char *end) {
+    char opening[32] = "";
+    char closing[8];
+    bool is_repeat = group.times > 1;
+    if (is_repeat) {
+        snprintf(opening, sizeof opening, "[%zu, [", group.times);
     }
-    fputs(is_block ? "" : "\n", file);
+    snprintf(closing, sizeof closing, "%s%s", is_repeat ? "]]" : "", end);
+    for (size_t i = 0; i < group.rows; i++) {
+        put_run(writer, i == 0 ? opening : "", &runs[i], i + 1 < group.rows ? "," : closing);
+    }
+}
+
+/* One a line; a repeat that is longer goes on below its first row. */
+static void write_block(const sli_import_runs *runs, const sli_import_groups *groups, FILE *file) {
+    const sli_import_run *run = runs->rows;
+    for (size_t i = 0; i < groups->count; i++) {
+        sli_import_group group = groups->entries[i];
+        int column = fprintf(file, "  - ");
+        int indent = column + (group.times > 1 ? snprintf(NULL, 0, "[%zu, [", group.times) : 0);
+        line_writer writer = {.file = file, .column = column, .indent = indent};
+        put_group(&writer, run, group, "");
+        fputc('\n', file);
+        run += group.rows * group.times;
+    }
+}
+
+/* In lines as long as they may be. */
+static void write_flow(const sli_import_runs *runs, const sli_import_groups *groups, FILE *file) {
+    const sli_import_run *run = runs->rows;
+    line_writer writer = {.file = file, .column = 3, .indent = 3};
+    fputs("  [", file);
+    for (size_t i = 0; i < groups->count; i++) {
+        put_group(&writer, run, groups->entries[i], i + 1 < groups->count ? "," : "]");
+        run += groups->entries[i].rows * groups->entries[i].times;
+    }
+    fputc('\n', file);
+}
+
+static sl_err write_layers(const char *key, const sli_import_runs *runs, sli_arena *arena,
+                           FILE *file) {
+    enum { BLOCK_GROUPS_MAX = 8 };
+    sli_import_groups groups;
+    SL_TRY(sli_import_group_runs(arena, runs, &groups));
+    fprintf(file, "%s:  # count, attention, ffn\n", key);
+    if (groups.count <= BLOCK_GROUPS_MAX) {
+        write_block(runs, &groups, file);
+    } else {
+        write_flow(runs, &groups, file);
+    }
+    return SL_OK;
 }
 
 sl_err sli_import_write(const sli_import_model *model, FILE *file) {
@@ -326,9 +369,9 @@ sl_err sli_import_write(const sli_import_model *model, FILE *file) {
     write_head(model, file);
     SL_TRY(write_parts(model, "attention", model->mixers, offsetof(sli_import_run, mixer), file));
     SL_TRY(write_parts(model, "ffn", model->ffns, offsetof(sli_import_run, ffn), file));
-    write_runs("layers", &model->layers, file);
+    SL_TRY(write_layers("layers", &model->layers, model->arena, file));
     if (model->mtp_layers.count > 0) {
-        write_runs("mtp_layers", &model->mtp_layers, file);
+        SL_TRY(write_layers("mtp_layers", &model->mtp_layers, model->arena, file));
     }
     return ferror(file) ? SL_ERR_IO : SL_OK;
 }

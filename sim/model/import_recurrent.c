@@ -10,6 +10,8 @@
 #include "model/import_families.h"
 #include "model/import_shared.h"
 
+#include <stdio.h>
+
 enum { CONV_MAX = 64, CHANNELS_MAX = 1000000 };
 
 /* ---- Mamba-2 and Nemotron-H ---- */
@@ -159,7 +161,7 @@ static void read_nemotron(sli_fields *fields, sli_import_model *model, const voi
     if (codes == NULL) {
         if (!sli_fields_has(fields, "layers_block_type|layer_types|hybrid_override_pattern")) {
             sli_fields_error(fields, "hybrid_override_pattern",
-                             "missing text with M, *, - or E for each layer");
+                             "missing: a text with M, *, - or E for each layer");
         }
         return;
     }
@@ -251,6 +253,18 @@ static int64_t read_ranks(sli_fields *fields) {
            sli_fields_int(fields, "gate_low_rank_dim", 1, RANK_MAX);
 }
 
+/* The width of all values, which may be said for each layer: that of the stream. */
+static void check_value_width(sli_fields *fields, int64_t hidden, int64_t layers) {
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)hidden);
+    const sli_field_word widths[] = {{text, 0}, {NULL, 0}};
+    if (sli_fields_is_list(fields, "value_dim")) {
+        (void)sli_fields_codes(fields, "value_dim", widths, (size_t)layers);
+    } else {
+        (void)sli_fields_word_or(fields, "value_dim", widths, 0);
+    }
+}
+
 static void read_rwkv7(sli_fields *fields, sli_import_model *model, const void *traits) {
     (void)traits; /* one form */
     sli_import_widths(fields, model, false);
@@ -266,6 +280,7 @@ static void read_rwkv7(sli_fields *fields, sli_import_model *model, const void *
                             "heads of %lld do not divide a hidden size of %lld", (long long)dim,
                             (long long)model->hidden);
     }
+    check_value_width(fields, model->hidden, layers);
     sli_fields_skip(fields, "num_heads|num_attention_heads"); /* follow from the rest */
     sli_import_part *part = sli_import_mixer(model, "rwkv7", "recurrent");
     sli_import_word(part, "rule", "rwkv7");

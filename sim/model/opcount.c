@@ -104,7 +104,7 @@ void sli_opcount_attention(const sli_architecture *architecture, const sli_layer
 
 void sli_opcount_layer(const sli_architecture *architecture, const sli_layer_run *run, int64_t tp,
                        const sl_batch_shape *shape, sli_layer_work *work) {
-    SL_DCHECK(sli_parallel_divides(architecture, tp));
+    SL_DCHECK(sli_parallel_is_even(architecture, tp));
     SL_DCHECK(sli_architecture_unplain(architecture) == NULL);
     rank_sizes sizes = sizes_on_rank(architecture, run, tp);
     double tokens = (double)shape->tokens;
@@ -305,18 +305,26 @@ static double new_rows(const sli_growth *kept) {
     return 0.0; /* no other kind */
 }
 
-static double work_flops(const sli_core_work *work, int64_t tp) {
-    return work->row_flops * share_of_rank(work->pieces, tp);
+/* Keys and values are made by heads, as the work that needs them. */
+static void add_remake(sli_linear_count *flops, sli_batch_sum prefixes, double token_flops,
+                       const sli_core_work *works, int64_t tp) {
+    if (token_flops > 0.0) {
+        sli_linear_add(flops, (sli_sum_term){prefixes, 1.0},
+                       token_flops * share_of_rank(works[0].pieces, tp));
+    }
 }
 
 sli_core_count sli_opcount_decodes(const sli_part_facts *facts, const sli_cache_format *cache,
-                                   int64_t tp, const sli_growth_list *growths) {
+                                   sli_latent_way way, int64_t tp, const sli_growth_list *growths) {
     sli_core_count count = {0};
     for (int i = 0; i < facts->decode_count; i++) {
         const sli_core_work *work = &facts->decode[i];
+        double flops = sli_attention_row_flops(facts, facts->decode, i, way);
         sli_linear_add(&count.flops, sli_sum_of_decodes(growths, &work->visible),
-                       work_flops(work, tp));
+                       flops * share_of_rank(work->pieces, tp));
     }
+    add_remake(&count.flops, SLI_SUM_DECODE_PREFIX, sli_attention_decode_remake_flops(facts, way),
+               facts->decode, tp);
     for (int i = 0; i < facts->store_count; i++) {
         const sli_store *store = &facts->stores[i];
         double bytes = row_bytes(store, cache, tp);
@@ -329,17 +337,16 @@ sli_core_count sli_opcount_decodes(const sli_part_facts *facts, const sli_cache_
 }
 
 sli_core_count sli_opcount_chunks(const sli_part_facts *facts, const sli_cache_format *cache,
-                                  int64_t tp, const sli_growth_list *growths) {
+                                  sli_latent_way way, int64_t tp, const sli_growth_list *growths) {
     sli_core_count count = {0};
     for (int i = 0; i < facts->prefill_count; i++) {
         const sli_core_work *work = &facts->prefill[i];
+        double flops = sli_attention_row_flops(facts, facts->prefill, i, way);
         sli_linear_add(&count.flops, sli_sum_of_pairs(growths, &work->visible),
-                       work_flops(work, tp));
+                       flops * share_of_rank(work->pieces, tp));
     }
-    if (facts->prefix_flops > 0.0) { /* by heads, as the work that needs it */
-        sli_linear_add(&count.flops, (sli_sum_term){SLI_SUM_CHUNK_PREFIX, 1.0},
-                       facts->prefix_flops * share_of_rank(facts->prefill[0].pieces, tp));
-    }
+    add_remake(&count.flops, SLI_SUM_CHUNK_PREFIX, sli_attention_prefill_remake_flops(facts, way),
+               facts->prefill, tp);
     for (int i = 0; i < facts->store_count; i++) {
         const sli_store *store = &facts->stores[i];
         double bytes = row_bytes(store, cache, tp);

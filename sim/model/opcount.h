@@ -13,6 +13,7 @@
 #define SLUICE_MODEL_OPCOUNT_H
 
 #include "model/architecture.h"
+#include "model/attention.h"
 #include "model/batch_sums.h"
 #include "sluice/cost.h"
 
@@ -69,7 +70,7 @@ typedef struct sli_layer_work {
     double all_reduce_bytes; /* of each of the two a layer; 0 with one rank */
 } sli_layer_work;
 
-/* For architectures without sli_architecture_unplain; sli_parallel_divides(architecture, tp) must
+/* For architectures without sli_architecture_unplain; sli_parallel_is_even(architecture, tp) must
  * hold. O(1). */
 void sli_opcount_layer(const sli_architecture *architecture, const sli_layer_run *run, int64_t tp,
                        const sl_batch_shape *shape, sli_layer_work *work);
@@ -137,8 +138,8 @@ sli_part_elementwise sli_opcount_part_elementwise(const sli_part_facts *facts, i
  *
  * Decode rows read what they see. A chunk reads what any of its queries sees, once; a state is
  * read and written once a row or chunk. Where MLA expands latents, prefix and chunk alike, the
- * FLOPs for the prefix are here (those for the chunk are the matrix kv_up), the bytes of what it
- * makes are not. Rows that a cache format holds back in bf16 count as at rest.
+ * FLOPs for the prefix are here (those for the chunk or the row itself are the matrix kv_up), the
+ * bytes of what it makes are not. Rows that a cache format holds back in bf16 count as at rest.
  */
 typedef struct sli_core_count {
     sli_linear_count flops;
@@ -150,10 +151,10 @@ typedef struct sli_core_count {
  */
 bool sli_opcount_growths(const sli_architecture *architecture, sli_growth_list *growths);
 
-/* `growths` holds at least those of the part. O(stores + works). */
+/* `growths` holds at least those of the part; `way` is that of latents. O(stores + works). */
 sli_core_count sli_opcount_decodes(const sli_part_facts *facts, const sli_cache_format *cache,
-                                   int64_t tp, const sli_growth_list *growths);
+                                   sli_latent_way way, int64_t tp, const sli_growth_list *growths);
 sli_core_count sli_opcount_chunks(const sli_part_facts *facts, const sli_cache_format *cache,
-                                  int64_t tp, const sli_growth_list *growths);
+                                  sli_latent_way way, int64_t tp, const sli_growth_list *growths);
 
 #endif

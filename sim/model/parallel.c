@@ -19,80 +19,7 @@ typedef struct advice {
     char text[64];
 } advice;
 
-/* ---- Runs ---- */
-
-static bool is_degree(int64_t tp) {
-    for (int i = 0; i < SLI_TP_COUNT; i++) {
-        if (sli_tp_degrees[i] == tp) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What a run cannot cut. Only key-value heads: they divide the query heads. */
-static obstacle find_run_obstacle(const sli_architecture *architecture, int64_t tp) {
-    const sli_layer_run *runs = architecture->layers.rows;
-    for (size_t i = 0; i < architecture->layers.count; i++) {
-        const sli_layer_part *mixer = runs[i].mixer;
-        const sli_layer_part *ffn = runs[i].ffn;
-        int64_t heads = mixer->kind == &sli_gqa_kind ? ((const sli_gqa *)mixer->values)->kv_heads
-                                                     : tp;
-        int64_t columns = ffn->kind == &sli_dense_kind ? ((const sli_dense *)ffn->values)->width
-                                                       : tp;
-        if (heads % tp != 0) {
-            return (obstacle){heads, "key-value heads"};
-        }
-        if (columns % tp != 0) {
-            return (obstacle){columns, "columns of the feed-forward"};
-        }
-    }
-    return (obstacle){0};
-}
-
-bool sli_parallel_divides(const sli_architecture *architecture, int64_t tp) {
-    return is_degree(tp) && find_run_obstacle(architecture, tp).pieces == 0;
-}
-
-/* One rank always does. */
-static advice advise_degrees(const sli_architecture *architecture) {
-    advice said = {"; only 1 does"};
-    int64_t fitting[SLI_TP_COUNT];
-    int count = 0;
-    for (int i = 0; i < SLI_TP_COUNT; i++) {
-        if (sli_parallel_divides(architecture, sli_tp_degrees[i])) {
-            fitting[count++] = sli_tp_degrees[i];
-        }
-    }
-    for (int i = 0; i < count && count > 1; i++) {
-        size_t used = i == 0 ? 0 : strlen(said.text);
-        snprintf(said.text + used, sizeof said.text - used, "%s%lld%s",
-                 i == 0           ? "; "
-                 : i == count - 1 ? " and "
-                                  : ", ",
-                 (long long)fitting[i], i == count - 1 ? " do" : "");
-    }
-    return said;
-}
-
-sl_err sli_parallel_check(const sli_architecture *architecture, int64_t tp, sli_mark mark,
-                          const char *key, sli_diag *diag) {
-    if (!is_degree(tp)) {
-        sli_diag_error(diag, mark, key, "tensor parallelism of %lld is not one of 1, 2, 4, 8",
-                       (long long)tp);
-        return SL_ERR_CONFIG;
-    }
-    obstacle found = find_run_obstacle(architecture, tp);
-    if (found.pieces > 0) {
-        sli_diag_error(diag, mark, key, "%lld ranks do not divide the %lld %s of %s%s",
-                       (long long)tp, (long long)found.pieces, found.what, architecture->id,
-                       advise_degrees(architecture).text);
-        return SL_ERR_CONFIG;
-    }
-    return SL_OK;
-}
-
-/* ---- Any placement: heads and columns ---- */
+/* ---- Heads and columns ---- */
 
 /* Of the matrices that are routed experts, or of the others; 1 or less = nothing can be cut. */
 static int64_t most_pieces(const sli_part_facts *facts, bool is_routed) {
@@ -137,7 +64,7 @@ static obstacle find_obstacle(const sli_architecture *architecture, int64_t tp) 
     return (obstacle){0};
 }
 
-/* ---- Any placement: experts ---- */
+/* ---- Experts ---- */
 
 /* Columns of an expert that so many ranks do not share out evenly; 0 = there are none. */
 static int64_t uneven_columns(const sli_architecture *architecture, int64_t ranks) {
@@ -155,7 +82,7 @@ static int64_t stage_ranks(const sli_placement *placement) {
     return sli_placement_ranks(placement) / placement->pp;
 }
 
-/* ---- Any placement: all of it ---- */
+/* ---- Any placement ---- */
 
 static bool can_cut(const sli_architecture *architecture, const sli_placement *placement) {
     return find_obstacle(architecture, placement->tp).pieces == 0;
@@ -265,4 +192,87 @@ sl_err sli_parallel_check_placement(const sli_architecture *architecture,
     SL_TRY(check_tp(architecture, *placement, diag));
     SL_TRY(check_pp(architecture, placement, diag));
     return check_ep(architecture, *placement, diag);
+}
+
+/* ---- Runs ---- */
+
+static bool is_degree(int64_t tp) {
+    for (int i = 0; i < SLI_TP_COUNT; i++) {
+        if (sli_tp_degrees[i] == tp) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sli_parallel_can_run(const sli_architecture *architecture, int64_t tp) {
+    sli_placement placement = sli_placement_of_tp(tp);
+    return is_degree(tp) && sli_parallel_can_place(architecture, &placement);
+}
+
+/* One rank always does. */
+static advice advise_degrees(const sli_architecture *architecture) {
+    advice said = {"; only 1 does"};
+    int64_t fitting[SLI_TP_COUNT];
+    int count = 0;
+    for (int i = 0; i < SLI_TP_COUNT; i++) {
+        if (sli_parallel_can_run(architecture, sli_tp_degrees[i])) {
+            fitting[count++] = sli_tp_degrees[i];
+        }
+    }
+    for (int i = 0; i < count && count > 1; i++) {
+        size_t used = i == 0 ? 0 : strlen(said.text);
+        snprintf(said.text + used, sizeof said.text - used, "%s%lld%s",
+                 i == 0           ? "; "
+                 : i == count - 1 ? " and "
+                                  : ", ",
+                 (long long)fitting[i], i == count - 1 ? " do" : "");
+    }
+    return said;
+}
+
+static obstacle find_run_obstacle(const sli_architecture *architecture, int64_t tp) {
+    obstacle found = find_obstacle(architecture, tp);
+    int64_t columns = uneven_columns(architecture, tp);
+    bool is_expert = found.pieces == 0 && columns > 0;
+    return is_expert ? (obstacle){columns, "columns of an expert"} : found;
+}
+
+sl_err sli_parallel_check(const sli_architecture *architecture, int64_t tp, sli_mark mark,
+                          const char *key, sli_diag *diag) {
+    if (!is_degree(tp)) {
+        sli_diag_error(diag, mark, key, "tensor parallelism of %lld is not one of 1, 2, 4, 8",
+                       (long long)tp);
+        return SL_ERR_CONFIG;
+    }
+    obstacle found = find_run_obstacle(architecture, tp);
+    if (found.pieces > 0) {
+        sli_diag_error(diag, mark, key, "%lld ranks do not share out the %lld %s of %s evenly%s",
+                       (long long)tp, (long long)found.pieces, found.what, architecture->id,
+                       advise_degrees(architecture).text);
+        return SL_ERR_CONFIG;
+    }
+    return SL_OK;
+}
+
+/* ---- Ranks that copy nothing ---- */
+
+static bool has_equal_parts(const sli_part_facts *facts, int64_t tp) {
+    for (int i = 0; i < facts->matrix_count; i++) {
+        if (facts->matrices[i].pieces % tp != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sli_parallel_is_even(const sli_architecture *architecture, int64_t tp) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        if (!has_equal_parts(&runs[i].mixer->facts, tp) ||
+            !has_equal_parts(&runs[i].ffn->facts, tp)) {
+            return false;
+        }
+    }
+    return true;
 }

@@ -1,7 +1,5 @@
 #include "model/params.h"
 
-#include "base/check.h"
-
 static int64_t matrix_params(const sli_matrix *matrix) {
     return matrix->in * matrix->out;
 }
@@ -109,12 +107,4 @@ double sli_params_touched(const sli_architecture *architecture, int64_t tokens) 
 
 int64_t sli_params_mtp(const sli_architecture *architecture) {
     return sum_runs(&architecture->mtp_layers, sli_params_part);
-}
-
-int64_t sli_params_rank_bytes(const sli_architecture *architecture, const sli_weight_format *format,
-                              int64_t tp) {
-    SL_ASSERT(tp >= 1);
-    int64_t params = sli_params_total(architecture);
-    int64_t groups = (params + format->group_params - 1) / format->group_params;
-    return (groups * format->group_bytes + tp - 1) / tp;
 }

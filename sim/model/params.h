@@ -41,9 +41,4 @@ double sli_params_touched(const sli_architecture *architecture, int64_t tokens);
 /* The layers of multi-token prediction, which sli_params_total does not count. */
 int64_t sli_params_mtp(const sli_architecture *architecture);
 
-/* Bytes of weights on one rank as a run counts them, rounded up: everything is cut evenly.
- * model/placement.h counts matrix by matrix. */
-int64_t sli_params_rank_bytes(const sli_architecture *architecture, const sli_weight_format *format,
-                              int64_t tp);
-
 #endif

@@ -19,6 +19,12 @@ static int64_t stage_ranks(const sli_placement *placement) {
     return placement->tp * placement->dp * placement->cp;
 }
 
+sli_placement sli_placement_of_tp(int64_t tp) {
+    sli_placement placement = sli_placement_alone;
+    placement.tp = tp;
+    return placement;
+}
+
 int64_t sli_placement_ranks(const sli_placement *placement) {
     return placement->pp * stage_ranks(placement);
 }

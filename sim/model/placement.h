@@ -37,6 +37,9 @@ typedef struct sli_placement {
 /* One rank of everything. */
 extern const sli_placement sli_placement_alone;
 
+/* Ranks that share every layer, as a run has them. */
+sli_placement sli_placement_of_tp(int64_t tp);
+
 int64_t sli_placement_ranks(const sli_placement *placement);
 
 /* Layers first .. end - 1. */

@@ -19,6 +19,7 @@ static const char schema[] =
     "  version TEXT, seed INTEGER NOT NULL, digest TEXT NOT NULL,\n"
     "  workload TEXT, model TEXT, hardware TEXT,\n"
     "  replica_count INTEGER NOT NULL, tp_count INTEGER NOT NULL, policy TEXT,\n"
+    "  page_bytes INTEGER NOT NULL,\n"
     "  simulated_ns INTEGER NOT NULL, is_partial INTEGER NOT NULL, partial_reason TEXT,\n"
     "  scenario TEXT\n"
     ") STRICT;\n"
@@ -34,6 +35,11 @@ static const char schema[] =
     "CREATE TABLE slo (\n"
     "  run INTEGER PRIMARY KEY REFERENCES run,\n"
     "  ttft_ns INTEGER, tpot_ns INTEGER, attainment_asked_frac REAL\n"
+    ") STRICT;\n"
+    "CREATE TABLE kv_group (\n"
+    "  run INTEGER NOT NULL REFERENCES run, name TEXT NOT NULL,\n"
+    "  layer_count INTEGER NOT NULL, block_tokens INTEGER NOT NULL,\n"
+    "  block_pages INTEGER NOT NULL, block_bytes INTEGER NOT NULL\n"
     ") STRICT;\n"
     "CREATE TABLE warning (run INTEGER NOT NULL REFERENCES run, text TEXT NOT NULL) STRICT;\n"
     "CREATE TABLE assumption (run INTEGER NOT NULL REFERENCES run, text TEXT NOT NULL) STRICT;\n";
@@ -152,7 +158,7 @@ static sl_err prepare(sli_database *database, const char *sql, row *r) {
 
 static sl_err write_run(sli_database *database, const sli_run_facts *facts) {
     row r = {0};
-    SL_TRY(prepare(database, "INSERT INTO run VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &r));
+    SL_TRY(prepare(database, "INSERT INTO run VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &r));
     char digest[SLI_DIGEST_TEXT_SIZE];
     sli_digest_format(facts->digest, digest);
     bind_int(&r, RUN_ID);
@@ -165,6 +171,7 @@ static sl_err write_run(sli_database *database, const sli_run_facts *facts) {
     bind_int(&r, facts->replica_count);
     bind_int(&r, facts->tp_count);
     bind_text(&r, facts->policy);
+    bind_int(&r, facts->page_bytes);
     bind_int(&r, facts->simulated_ns);
     bind_int(&r, facts->is_partial);
     bind_text(&r, facts->is_partial ? facts->partial_reason : NULL);
@@ -220,6 +227,24 @@ static sl_err write_slo(sli_database *database, const sli_slo *slo) {
     return err;
 }
 
+static sl_err write_groups(sli_database *database, const sli_run_facts *facts) {
+    row r = {0};
+    SL_TRY(prepare(database, "INSERT INTO kv_group VALUES (?,?,?,?,?,?)", &r));
+    sl_err err = SL_OK;
+    for (size_t i = 0; i < facts->group_count && err == SL_OK; i++) {
+        const sli_fact_group *group = &facts->groups[i];
+        bind_int(&r, RUN_ID);
+        bind_text(&r, group->name);
+        bind_int(&r, group->layers);
+        bind_int(&r, group->block_tokens);
+        bind_int(&r, group->block_pages);
+        bind_int(&r, group->block_bytes);
+        err = insert(database, &r);
+    }
+    sqlite3_finalize(r.statement);
+    return err;
+}
+
 static sl_err write_texts(sli_database *database, const char *sql, const char *const *texts,
                           size_t count) {
     row r = {0};
@@ -241,6 +266,7 @@ sl_err sli_database_write(sli_database *database, const sli_run_facts *facts,
     SL_TRY(write_params(database, facts));
     SL_TRY(write_metrics(database, metrics));
     SL_TRY(write_slo(database, &facts->slo));
+    SL_TRY(write_groups(database, facts));
     SL_TRY(write_texts(database, "INSERT INTO warning VALUES (?,?)", facts->warnings,
                        facts->warning_count));
     return write_texts(database, "INSERT INTO assumption VALUES (?,?)", facts->assumed,

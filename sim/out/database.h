@@ -1,9 +1,10 @@
 /*
  * The results of a run as an SQLite file.
  *
- * Floor out. Tables run, param, metric, slo, warning, assumption and, when asked for, request; all
- * STRICT, every column of a dimension named with its unit, `user_version` SLI_DATABASE_VERSION.
- * Requests stream in through a probe, in transactions of 10,000 rows, and need no memory.
+ * Floor out. Tables run, param, metric, slo, kv_group, warning, assumption and, when asked for,
+ * request; all STRICT, every column of a dimension named with its unit, `user_version`
+ * SLI_DATABASE_VERSION. Requests stream in through a probe, in transactions of 10,000 rows, and
+ * need no memory.
  *
  * The file has no journal: it is written once, into a directory that becomes a result only when all
  * went well. A failure is SL_ERR_IO (SL_ERR_NOMEM), with SQLite's words in `message`; the file is
@@ -23,7 +24,7 @@
 #include <stdint.h>
 
 #define SLI_DATABASE_NAME    "run.sqlite"
-#define SLI_DATABASE_VERSION 1
+#define SLI_DATABASE_VERSION 2
 
 struct sqlite3;
 struct sqlite3_stmt;

@@ -20,6 +20,15 @@ typedef struct sli_fact_param {
     const char *origin;
 } sli_fact_param;
 
+/* Layers that keep alike things: a block of them all takes so many blocks of the pool. */
+typedef struct sli_fact_group {
+    const char *name; /* as `full`, `sliding 128` or `state` */
+    int64_t layers;
+    int64_t block_tokens;
+    int64_t block_pages;
+    int64_t block_bytes; /* that its layers need, on a device; the rest of the pages is padding */
+} sli_fact_group;
+
 /* A figure about answers that the user gave; carried along and never used. */
 typedef struct sli_fact_quality {
     const char *budget; /* of the method, in words */
@@ -47,6 +56,9 @@ typedef struct sli_run_facts {
     int64_t tp_count; /* devices a replica */
     int64_t seed;
     sli_slo slo;
+    int64_t page_bytes; /* of a block of the pool, on a device */
+    const sli_fact_group *groups;
+    size_t group_count; /* more than one = they share the blocks of the pool as pages */
     sli_fact_keep keep;
 
     uint64_t digest;

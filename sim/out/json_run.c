@@ -29,6 +29,24 @@ static void put_texts(sli_json *json, const char *key, const char *const *texts,
     sli_json_close_array(json);
 }
 
+static void put_layout(sli_json *json, const sli_run_facts *facts) {
+    sli_json_open_object(json, "layout");
+    sli_json_int(json, "page_bytes", facts->page_bytes);
+    sli_json_open_array(json, "groups");
+    for (size_t i = 0; i < facts->group_count; i++) {
+        const sli_fact_group *group = &facts->groups[i];
+        sli_json_open_object(json, NULL);
+        sli_json_string(json, "name", group->name);
+        sli_json_int(json, "layer_count", group->layers);
+        sli_json_int(json, "block_tokens", group->block_tokens);
+        sli_json_int(json, "block_pages", group->block_pages);
+        sli_json_int(json, "block_bytes", group->block_bytes);
+        sli_json_close_object(json);
+    }
+    sli_json_close_array(json);
+    sli_json_close_object(json);
+}
+
 static void put_keep(sli_json *json, const sli_fact_keep *keep) {
     if (keep->method == NULL) {
         sli_json_null(json, "keep");
@@ -69,6 +87,7 @@ static void put_facts(sli_json *json, const sli_run_facts *facts) {
     sli_json_bool(json, "is_partial", facts->is_partial);
     sli_json_string(json, "partial_reason", facts->is_partial ? facts->partial_reason : NULL);
     put_slo(json, &facts->slo);
+    put_layout(json, facts);
     put_keep(json, &facts->keep);
 }
 

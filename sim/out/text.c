@@ -26,6 +26,16 @@ static void format_number(double value, char text[NUMBER_SIZE]) {
     }
 }
 
+/* 119.6 GiB, 384 KiB: the largest unit in which it is at least 1. */
+static void format_bytes(double bytes, char text[NUMBER_SIZE]) {
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t i = 0;
+    for (; bytes >= 1024 && i + 1 < sizeof names / sizeof names[0]; i++) {
+        bytes /= 1024;
+    }
+    snprintf(text, NUMBER_SIZE, "%.4g %s", bytes, names[i]);
+}
+
 static void format_percent(double frac, char text[NUMBER_SIZE]) {
     snprintf(text, NUMBER_SIZE, "%.1f %%", 100 * frac);
 }
@@ -343,18 +353,58 @@ static void put_prefix(FILE *file, const sli_run_facts *facts, const sli_metrics
     end_line(&l);
 }
 
+/* Blocks where a block is one; pages of all sorts of blocks say less than bytes. */
+static void put_peak(line *l, const sli_run_facts *facts, const sli_metrics *m) {
+    char text[NUMBER_SIZE];
+    char pool[NUMBER_SIZE];
+    bool has_several = m->replica_count > 1 || facts->tp_count > 1;
+    format_percent(m->kv_peak_frac.real, text);
+    if (facts->group_count > 1) {
+        format_bytes((double)m->pool_blocks * (double)facts->page_bytes, pool);
+        put_part(l, "peak %s of %s%s", text, pool, has_several ? " a device" : "");
+    } else {
+        sli_format_count(m->pool_blocks, pool, sizeof pool);
+        put_part(l, "peak %s of %s blocks%s", text, pool, m->replica_count > 1 ? " a replica" : "");
+    }
+}
+
+/* The layers that share pages, how many tokens their blocks have, and how large a page is. */
+static void put_layout(FILE *file, const sli_run_facts *facts) {
+    char layers[256] = "";
+    char blocks[128] = "";
+    char number[NUMBER_SIZE];
+    size_t layers_length = 0;
+    size_t blocks_length = 0;
+    bool differs = false;
+    if (facts->group_count < 2) {
+        return;
+    }
+    for (size_t i = 0; i < facts->group_count; i++) {
+        const sli_fact_group *group = &facts->groups[i];
+        const char *between = i == 0 ? "" : i + 1 < facts->group_count ? ", " : " and ";
+        layers_length = append(layers, sizeof layers, layers_length, "%s%lld %s",
+                               i == 0 ? "" : ", ", (long long)group->layers, group->name);
+        sli_format_count(group->block_tokens, number, sizeof number);
+        blocks_length = append(blocks, sizeof blocks, blocks_length, "%s%s", between, number);
+        differs = differs || group->block_tokens != facts->groups[0].block_tokens;
+    }
+    line l = begin_line(file, "  layout", INDENT);
+    put_part(&l, "%s", layers);
+    put_part(&l, "blocks of %s tokens", differs ? blocks : number);
+    format_bytes((double)facts->page_bytes, number);
+    put_part(&l, "page %s", number);
+    end_line(&l);
+}
+
 static void put_memory(FILE *file, const sli_run_facts *facts, const sli_metrics *m) {
     if (m->step_count == 0) {
         return;
     }
     char text[NUMBER_SIZE];
-    char blocks[NUMBER_SIZE];
+    char steps[NUMBER_SIZE];
     line l = begin_line(file, "  KV", INDENT);
     if (m->kv_peak_frac.kind == SLI_VALUE_REAL) {
-        format_percent(m->kv_peak_frac.real, text);
-        sli_format_count(m->pool_blocks, blocks, sizeof blocks);
-        put_part(&l, "peak %s of %s blocks%s", text, blocks,
-                 m->replica_count > 1 ? " a replica" : "");
+        put_peak(&l, facts, m);
         format_percent(m->kv_mean_frac.real, text);
         put_part(&l, "mean %s while busy", text);
     }
@@ -362,13 +412,14 @@ static void put_memory(FILE *file, const sli_run_facts *facts, const sli_metrics
         put_part(&l, "0 preemptions");
     }
     end_line(&l);
+    put_layout(file, facts);
     put_preemptions(file, m);
     put_prefix(file, facts, m);
     if (m->busy_frac.kind == SLI_VALUE_REAL) {
         format_percent(m->busy_frac.real, text);
-        sli_format_count(m->step_count, blocks, sizeof blocks);
+        sli_format_count(m->step_count, steps, sizeof steps);
         l = begin_line(file, "  steps", INDENT);
-        put_part(&l, "%s", blocks);
+        put_part(&l, "%s", steps);
         put_part(&l, "busy %s of the time", text);
         end_line(&l);
     }

@@ -79,13 +79,15 @@ static sli_layout_options layout_options(const sli_scenario *scenario,
         .max_batched_tokens = scenario->engine.max_batched_tokens,
         .max_model_tokens = longest_context(scenario, deployment),
         .window_pages = (sli_window_pages)scenario->memory.window_pages,
-        .state_saves = (sli_state_saves)scenario->prefix.states,
+        .state_saves = scenario->prefix.index == SLI_PREFIX_NONE
+                           ? SLI_STATE_NONE
+                           : (sli_state_saves)scenario->prefix.states,
     };
 }
 
 static sl_err make_layout(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     sli_layout_options options = layout_options(&file->values, deployment);
-    const char *key = sli_format_has_residual(options.cache) ? "model.kv" : "model.name";
+    const char *key = "model.name";
     char why[128];
     sli_layout *layout = sli_arena_alloc(&file->arena, sizeof *layout);
     if (layout == NULL) {
@@ -118,10 +120,43 @@ static void warn_of_index(const sli_scenario_file *file, const sli_deployment *d
     }
     bool is_reserved = scenario->memory.window_pages == SLI_WINDOW_RESERVED;
     const char *key = is_reserved ? "memory.window_pages" : "prefix.states";
+    const char *cause = is_reserved ? "the pages of reserved windows cannot be shared"
+                                    : "no state of recurrent layers is saved";
+    if (deployment->layout->has_buffers) {
+        key = "model.kv";
+        cause = "rows that wait in bf16 to be quantised cannot be shared";
+    }
     sli_diag_warning(diag, sli_scenario_mark(file, key), key,
-                     "%s, so no prefix is ever found, as with prefix.index: none",
-                     is_reserved ? "the pages of reserved windows cannot be shared"
-                                 : "no state of recurrent layers is saved");
+                     "%s, so no prefix is ever found, as with prefix.index: none", cause);
+}
+
+static sli_attention_choice attention_of(const sli_scenario *scenario) {
+    const sli_attention_config *config = &scenario->attention;
+    return (sli_attention_choice){
+        .kernel = config->kernel > 0 ? &sli_attention_kernels[config->kernel - 1] : NULL,
+        .decode_way = (sli_latent_way)config->decode_way,
+        .prefill_way = (sli_latent_way)config->prefill_way,
+    };
+}
+
+static sl_err check_way(const sli_scenario_file *file, sli_diag *diag,
+                        const sli_deployment *deployment, int way, const char *key) {
+    if (way == SLI_LATENT_AS_MODEL || sli_attention_has_latents(deployment->architecture)) {
+        return SL_OK;
+    }
+    sli_diag_error(diag, sli_scenario_mark(file, key), key,
+                   "%s has no layers of type mla, whose latents are absorbed or expanded; leave it "
+                   "at auto",
+                   deployment->architecture->id);
+    return SL_ERR_CONFIG;
+}
+
+static sl_err check_attention(const sli_scenario_file *file, sli_diag *diag,
+                              const sli_deployment *deployment) {
+    const sli_attention_config *config = &file->values.attention;
+    sl_err err = check_way(file, diag, deployment, config->decode_way, "attention.mla_decode");
+    return worse(err,
+                 check_way(file, diag, deployment, config->prefill_way, "attention.mla_prefill"));
 }
 
 static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
@@ -135,6 +170,7 @@ static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deploymen
         .layout = deployment->layout,
         .options = layout_options(scenario, deployment),
         .max_seqs = scenario->engine.max_seqs,
+        .kernel = attention_of(scenario).kernel,
     };
     return sli_budget_find(&scenario->memory, &query, sli_scenario_mark(file, "replicas.tp"),
                            "memory", diag, &deployment->budget);
@@ -148,6 +184,7 @@ static sli_cost_subject cost_subject(const sli_scenario *scenario,
         .tp = scenario->replicas.tp,
         .weights = &sli_weight_formats[scenario->model.weights],
         .cache = &sli_cache_formats[scenario->model.kv],
+        .attention = attention_of(scenario),
     };
 }
 
@@ -250,9 +287,10 @@ static sl_err check_reservation(const sli_scenario_file *file, sli_diag *diag,
     int64_t need_blocks = most_reserved(deployment->layout, engine);
     if (need_blocks > engine->pool.block_count) {
         sli_diag_error(diag, mark, "engine.policy",
-                       "'%s' reserves %s blocks for a request (max_model_len %s tokens), the "
-                       "cache has %s; lower engine.max_model_len or raise replicas.tp",
+                       "'%s' reserves %s %s for a request (max_model_len %s tokens), the cache has "
+                       "%s; lower engine.max_model_len or raise replicas.tp",
                        policy->name, sli_say_number((double)need_blocks).text,
+                       sli_layout_unit(deployment->layout),
                        sli_say_number((double)engine->max_model_tokens).text,
                        sli_say_number((double)engine->pool.block_count).text);
         return SL_ERR_FIT;
@@ -302,7 +340,8 @@ static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deploymen
     const sli_cost_config *cost = &file->values.cost;
     sl_err err = read_parts(file, diag, deployment);
     if (err == SL_OK) {
-        err = find_memory(file, diag, deployment);
+        err = check_attention(file, diag, deployment);
+        err = worse(err, find_memory(file, diag, deployment));
     }
     sli_cost_subject subject = cost_subject(&file->values, deployment);
     err = worse(err, sli_cost_check(cost, &subject, sli_scenario_mark(file, "cost"), "cost", diag));

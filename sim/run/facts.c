@@ -216,8 +216,9 @@ static const char *too_large_warning(const sli_facts_input *input) {
     }
     sli_format_count(input->deployment->cluster.engine.pool.block_count, blocks, sizeof blocks);
     return sli_arena_printf(&input->file->arena,
-                            "%s rejected: larger than the whole KV cache (%s blocks); raise %s",
+                            "%s rejected: larger than the whole KV cache (%s %s); raise %s",
                             say_some(count, input->metrics->arrived_count).text, blocks,
+                            sli_layout_unit(input->deployment->layout),
                             is_given ? "memory.kv_blocks" : "replicas.tp or memory.utilization");
 }
 
@@ -244,6 +245,32 @@ static sl_err gather_warnings(const sli_facts_input *input, sli_run_facts *facts
     }
     facts->warnings = warnings;
     facts->warning_count = count;
+    return SL_OK;
+}
+
+/* ---- How the cache lies ---- */
+
+/* Groups that take no memory are none to a user. */
+static sl_err gather_layout(const sli_facts_input *input, sli_run_facts *facts) {
+    const sli_layout *layout = input->deployment->layout;
+    sli_fact_group *groups = sli_arena_array(&input->file->arena, SLI_GROUP_MAX, sizeof *groups);
+    if (groups == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    for (int i = 0; i < layout->group_count; i++) {
+        const sli_group *group = &layout->groups[i];
+        if (group->block_pages > 0) {
+            groups[facts->group_count++] = (sli_fact_group){
+                .name = group->name,
+                .layers = group->layers,
+                .block_tokens = group->block_tokens,
+                .block_pages = group->block_pages,
+                .block_bytes = group->block_bytes,
+            };
+        }
+    }
+    facts->groups = groups;
+    facts->page_bytes = layout->page_bytes;
     return SL_OK;
 }
 
@@ -358,6 +385,7 @@ sl_err sli_facts_gather(const sli_facts_input *input, sli_run_facts *facts) {
     if (facts->workload == NULL || facts->model == NULL) {
         return SL_ERR_NOMEM;
     }
+    SL_TRY(gather_layout(input, facts));
     SL_TRY(gather_keep(input, facts));
     SL_TRY(gather_params(file, facts));
     SL_TRY(write_scenario(file, facts));

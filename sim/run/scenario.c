@@ -95,6 +95,44 @@ static const sli_section replicas_section = {
     .struct_size = sizeof(sli_replicas_config),
 };
 
+/* ---- attention ---- */
+
+/* `auto` and the names of model/attention.c, in its order. */
+static const char *const attention_kernels[] = {"auto", "naive",    "fa1", "fa2",
+                                                "fa3",  "split_kv", NULL};
+
+/* In the order of sli_latent_way. */
+static const char *const latent_ways[] = {"auto", "absorbed", "expanded", NULL};
+
+static const sl_param attention_params[] = {
+    {.name = "kernel",
+     .type = SL_TYPE_CHOICE,
+     .choices = attention_kernels,
+     .fallback = "auto",
+     .help = "whose workspace and share of the peak count; auto = those of the cost model and of "
+             "memory.activation",
+     .offset = offsetof(sli_attention_config, kernel)},
+    {.name = "mla_decode",
+     .type = SL_TYPE_CHOICE,
+     .choices = latent_ways,
+     .fallback = "auto",
+     .help = "what decode rows of MLA attend to: absorbed = latents as they are; expanded = keys "
+             "and values made of all of them in each step; auto = absorbed",
+     .offset = offsetof(sli_attention_config, decode_way)},
+    {.name = "mla_prefill",
+     .type = SL_TYPE_CHOICE,
+     .choices = latent_ways,
+     .fallback = "auto",
+     .help = "the same of prompts, whose chunks each make them anew; auto = as the model file says",
+     .offset = offsetof(sli_attention_config, prefill_way)},
+};
+
+static const sli_section attention_section = {
+    .params = attention_params,
+    .param_count = COUNT(attention_params),
+    .struct_size = sizeof(sli_attention_config),
+};
+
 /* ---- engine ---- */
 
 static const char *const over_lengths[] = {"reject", "truncate", NULL};
@@ -393,6 +431,12 @@ static const sli_field scenario_fields[] = {
      .section = &replicas_section,
      .fallback = "{}"},
     SLI_COST_FIELD(sli_scenario, cost),
+    {.name = "attention",
+     .kind = SLI_FIELD_SECTION,
+     .help = "how attention is computed",
+     .offset = offsetof(sli_scenario, attention),
+     .section = &attention_section,
+     .fallback = "{}"},
     {.name = "engine",
      .kind = SLI_FIELD_SECTION,
      .help = "the scheduler and its limits",

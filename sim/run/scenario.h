@@ -25,6 +25,12 @@ typedef struct sli_replicas_config {
     int64_t pp;
 } sli_replicas_config;
 
+typedef struct sli_attention_config {
+    int kernel;      /* 0 = auto, else one more than of sli_attention_kernels */
+    int decode_way;  /* sli_latent_way */
+    int prefill_way; /* sli_latent_way */
+} sli_attention_config;
+
 #define SLI_NATIVE (-1)
 
 typedef enum sli_preempt_choice {
@@ -80,6 +86,7 @@ typedef struct sli_scenario {
     const char *hardware;
     sli_replicas_config replicas;
     sli_cost_config cost;
+    sli_attention_config attention;
     sli_engine_options engine;
     sli_memory_config memory;
     sli_prefix_config prefix;

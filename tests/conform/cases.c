@@ -7,25 +7,31 @@ extern const sl_policy_table sl_policies_TEMPLATE;
 
 /* ---- Orca once more, one request at a time: what its description says, read again ---- */
 
+typedef struct orca_walker {
+    int64_t longest_tokens;
+    bool orders_by_priority;
+} orca_walker;
+
 static void plan_orca_walking(void *self, sl_plan *plan) {
-    int64_t longest_tokens = *(const int64_t *)self;
+    const orca_walker *walker = self;
     for (sl_request *it = sl_plan_first_running(plan); it != NULL;
          it = sl_plan_next_running(plan, it)) {
         sl_plan_take(plan, it, INT64_MAX);
     }
-    const sl_admission admission = {.reserve_tokens = longest_tokens};
+    const sl_admission admission = {.reserve_tokens = walker->longest_tokens};
     sl_request *head;
     do {
         head = sl_plan_first_waiting(plan);
     } while (head != NULL && sl_plan_admit(plan, head, &admission).code == SL_ANSWER_OK);
     sl_plan_view view = sl_plan_look(plan);
-    sl_plan_repeat(plan, INT64_MAX, head == NULL && view.seats_left > 0 ? SL_ON_ARRIVAL : 0);
+    bool may_be_next = head == NULL || walker->orders_by_priority;
+    sl_plan_repeat(plan, INT64_MAX, may_be_next && view.seats_left > 0 ? SL_ON_ARRIVAL : 0);
 }
 
 static sl_err init_orca_walking(void *self, const sl_policy_env *env, char *why, size_t why_bytes) {
     (void)why;
     (void)why_bytes;
-    *(int64_t *)self = env->max_model_tokens;
+    *(orca_walker *)self = (orca_walker){env->max_model_tokens, env->orders_by_priority};
     return SL_OK;
 }
 
@@ -33,7 +39,7 @@ static const sl_batch_policy orca_walking = {
     .policy = {SL_POLICY_HEAD(sl_batch_policy, SL_POLICY_BATCH), .name = "orca_walking",
                .summary = "orca, one request at a time",
                .capabilities = SL_CAP_NO_TOKEN_BUDGET | SL_CAP_RESERVES_MAX_LEN,
-               .instance_bytes = sizeof(int64_t), .init = init_orca_walking},
+               .instance_bytes = sizeof(orca_walker), .init = init_orca_walking},
     .plan = plan_orca_walking,
 };
 

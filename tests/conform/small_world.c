@@ -156,33 +156,37 @@ void sli_small_world_draw(uint64_t number, sli_small_world *world) {
 
 /* ---- Layers of other sorts ---- */
 
-static int64_t draw_block_tokens(sli_rng *rng, int64_t block_tokens) {
+/* Equal to the block of the first group, a part of it, or as large as the place of a hit. */
+static int64_t draw_block_tokens(sli_rng *rng, int64_t block_tokens, int64_t align_tokens) {
     int64_t times = sli_draw_between(rng, 1, 3);
-    bool divides = block_tokens % times == 0 && sli_draw_once_in(rng, 2);
-    return divides ? block_tokens / times : block_tokens;
+    if (sli_draw_once_in(rng, 2)) {
+        return align_tokens;
+    }
+    return block_tokens % times == 0 ? block_tokens / times : block_tokens;
 }
 
-static sli_group draw_group(sli_rng *rng, int64_t block_tokens) {
+static sli_group draw_group(sli_rng *rng, int64_t block_tokens, int64_t align_tokens) {
     static const sli_group_kind kinds[] = {SLI_GROUP_SLIDING, SLI_GROUP_CHUNKED, SLI_GROUP_STATE,
                                            SLI_GROUP_SLIDING, SLI_GROUP_STATE,   SLI_GROUP_FIXED};
     sli_group group = {
         .kind = kinds[sli_rng_below(rng, sli_draw_once_in(rng, 3) ? 6 : 5)],
-        .block_tokens = draw_block_tokens(rng, block_tokens),
+        .block_tokens = draw_block_tokens(rng, block_tokens, align_tokens),
         .block_pages = sli_draw_between(rng, 1, 3),
     };
     if (group.kind == SLI_GROUP_SLIDING) {
         group.span_tokens = sli_draw_between(rng, 1, 40);
     } else if (group.kind == SLI_GROUP_CHUNKED) {
-        group.span_tokens = block_tokens * sli_draw_between(rng, 1, 4);
+        group.span_tokens = align_tokens * sli_draw_between(rng, 1, 4);
     } else if (group.kind == SLI_GROUP_FIXED) {
         group.fixed_blocks = sli_draw_between(rng, 1, 4);
     } else {
-        group.block_tokens = block_tokens; /* there is one size of block that states are saved at */
+        group.block_tokens = align_tokens; /* there is one size of block that states are saved at */
     }
     return group;
 }
 
 static void draw_layout(sli_rng *rng, int64_t block_tokens, sli_layout *layout) {
+    bool has_large_blocks = sli_draw_once_in(rng, 3);
     *layout = (sli_layout){.page_bytes = 1, .align_tokens = block_tokens, .is_shareable = true};
     layout->groups[layout->group_count++] = (sli_group){
         .kind = SLI_GROUP_GROWING,
@@ -190,8 +194,9 @@ static void draw_layout(sli_rng *rng, int64_t block_tokens, sli_layout *layout) 
         .block_pages = sli_draw_once_in(rng, 5) ? 0 : sli_draw_between(rng, 1, 2),
     };
     int64_t others = sli_draw_between(rng, layout->groups[0].block_pages > 0 ? 0 : 1, 3);
+    layout->align_tokens *= has_large_blocks && others > 0 ? 2 : 1;
     for (int64_t i = 0; i < others; i++) {
-        sli_group group = draw_group(rng, block_tokens);
+        sli_group group = draw_group(rng, block_tokens, layout->align_tokens);
         layout->is_shareable = layout->is_shareable && group.kind != SLI_GROUP_FIXED;
         layout->groups[layout->group_count++] = group;
     }
@@ -256,7 +261,8 @@ void sli_small_world_throw_out(sli_small_world *world, const sl_policy *policy) 
     world->engine.pool.has_index = false;
     layout->groups[layout->group_count++] = (sli_group){
         .kind = SLI_GROUP_KEPT,
-        .block_tokens = draw_block_tokens(&rng, world->engine.pool.block_tokens),
+        .block_tokens = draw_block_tokens(&rng, world->engine.pool.block_tokens,
+                                          layout->align_tokens),
         .block_pages = sli_draw_between(&rng, 1, 3),
         .kept = &kept_rules[sli_rng_below(&rng, KEPT_RULES)],
     };

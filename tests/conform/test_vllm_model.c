@@ -1,6 +1,7 @@
 /* The policy vllm_v1 on the engine against an independent model of it, transition by transition. */
 #include "kernel/time.h"
 #include "kit.h"
+#include "vllm_blocks.h"
 #include "vllm_model.h"
 
 #include <setjmp.h>
@@ -10,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { WORLDS = 20000 };
+enum { WORLDS = 20000, WORLDS_WITH_GROUPS = 12000 };
 
 static const sli_batch_case vllm_v1 = {.name = "vllm_v1"};
 
@@ -35,7 +36,8 @@ static void make_plain(sli_small_world *world, const sli_vllm_options *options) 
     }
 }
 
-static void compare(uint64_t number, sli_kit_tally *tally) {
+/* False when the world is too large for the model. */
+static bool compare(uint64_t number, bool has_groups, sli_kit_tally *tally) {
     static sl_transition expected[SLI_VLLM_LOG];
     _Alignas(max_align_t) unsigned char values[SLI_VALUES_BYTES];
     sli_small_world world;
@@ -45,6 +47,12 @@ static void compare(uint64_t number, sli_kit_tally *tally) {
     const sli_vllm_options options = draw_options(&rng);
     make_plain(&world, &options);
     const sl_batch_policy *policy = sli_case_policy(&vllm_v1);
+    if (has_groups) {
+        sli_small_world_regroup(&world, &policy->policy);
+    }
+    if (world.engine.pool.block_count > SLI_VLLM_PAGES) {
+        return false;
+    }
     sli_set_param(&policy->policy, values, "long_prefill_threshold", options.long_prefill_tokens);
     sli_set_param(&policy->policy, values, "chunked_prefill", options.chunks_prefill);
     sli_set_param(&policy->policy, values, "full_prompt_fits", options.reserves_full_prompt);
@@ -63,21 +71,35 @@ static void compare(uint64_t number, sli_kit_tally *tally) {
     tally->preemptions += played.preemptions;
     tally->hit_tokens += played.hit_tokens;
     sli_rehearsal_fini(&played);
+    return true;
 }
 
 static void engine_and_model_agree_on_every_transition(void **state) {
     (void)state;
     sli_kit_tally tally = {0};
     for (int i = 0; i < sli_scaled_worlds(WORLDS); i++) {
-        compare((uint64_t)i, &tally);
+        assert_true(compare((uint64_t)i, false, &tally));
     }
     assert_true(tally.preemptions > tally.worlds);
     assert_true(tally.hit_tokens > tally.worlds);
 }
 
+static void they_agree_with_windows_chunks_and_states(void **state) {
+    (void)state;
+    sli_kit_tally tally = {0};
+    int worlds = sli_scaled_worlds(WORLDS_WITH_GROUPS);
+    for (int i = 0; i < worlds; i++) {
+        (void)compare((uint64_t)i, true, &tally);
+    }
+    assert_true(tally.worlds > worlds * 9 / 10);
+    assert_true(tally.preemptions > tally.worlds);
+    assert_true(tally.hit_tokens > 10 * tally.worlds);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(engine_and_model_agree_on_every_transition),
+        cmocka_unit_test(they_agree_with_windows_chunks_and_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,11 @@
 #include "vllm_model.h"
 
 #include "base/check.h"
+#include "vllm_blocks.h"
 
 #include <string.h>
 
-enum { BLOCKS = 64, NOBODY = -1 };
-
-/* A block of the pool. What it holds is said by example: the first `end` tokens of a request. */
-typedef struct block {
-    int holders;
-    int like_request; /* NOBODY: its contents cannot be found */
-    int64_t like_end;
-    int64_t found_since; /* stamps, to order by */
-    int64_t free_since;
-} block;
+enum { NOBODY = SLI_VLLM_NOBODY };
 
 typedef struct sequence {
     int64_t known; /* tokens: prompt and output so far */
@@ -21,9 +13,6 @@ typedef struct sequence {
     int64_t scheduled; /* in the step that is planned or runs */
     int64_t output;
     int64_t output_wanted;
-    int blocks[BLOCKS];
-    int block_count;
-    int hashed_count; /* its first blocks, which were made findable or found */
 } sequence;
 
 typedef struct list {
@@ -35,8 +24,7 @@ typedef struct model {
     const sli_small_world *world;
     const sli_vllm_options *options;
     int64_t now;
-    int64_t stamp;
-    block blocks[BLOCKS];
+    sli_vllm_blocks blocks;
     sequence sequences[SLI_SMALL_REQUESTS];
     list running;
     list waiting;
@@ -75,169 +63,11 @@ static int list_find(const list *it, int item) {
 static void report(model *it, int r, sl_transition_kind kind, uint32_t replica, int64_t tokens) {
     SL_ASSERT(it->log_count < SLI_VLLM_LOG);
     it->log[it->log_count++] = (sl_transition){
-        it->now, (uint32_t)kind, replica, (uint64_t)r, tokens, it->sequences[r].block_count};
+        it->now, (uint32_t)kind, replica, (uint64_t)r, tokens, sli_vllm_held_pages(&it->blocks, r)};
 }
 
 static int64_t at_most(int64_t a, int64_t b) {
     return a < b ? a : b;
-}
-
-/* ---- Contents, token by token ---- */
-
-typedef struct token {
-    uint64_t who; /* the scope of shared contents; else who is alone in having it */
-    uint64_t id;
-    int64_t position;
-    bool is_shared;
-} token;
-
-static token token_of(const model *it, int r, int64_t position) {
-    const sli_small_request *request = &it->world->requests[r];
-    const sl_content *content = &request->desc.content;
-    if (position < request->desc.prompt_tokens && content->id_count > 0 &&
-        position / content->id_tokens < content->id_count) {
-        return (token){content->scope, request->ids[position / content->id_tokens], position, true};
-    }
-    return (token){(uint64_t)r, 0, position, false};
-}
-
-static bool is_same_start(const model *it, int a, int b, int64_t end) {
-    for (int64_t i = 0; i < end; i++) {
-        token x = token_of(it, a, i);
-        token y = token_of(it, b, i);
-        if (x.who != y.who || x.id != y.id || x.is_shared != y.is_shared) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ---- Blocks ---- */
-
-static int64_t block_size(const model *it) {
-    return it->world->engine.pool.block_tokens;
-}
-
-static int64_t blocks_for(const model *it, int64_t tokens) {
-    return (tokens + block_size(it) - 1) / block_size(it);
-}
-
-static int64_t count_free(const model *it) {
-    int64_t count = 0;
-    for (int i = 0; i < it->world->engine.pool.block_count; i++) {
-        count += it->blocks[i].holders == 0;
-    }
-    return count;
-}
-
-/* The one that has been free longest; its contents are forgotten only now. */
-static int take_block(model *it) {
-    int best = NOBODY;
-    for (int i = 0; i < it->world->engine.pool.block_count; i++) {
-        if (it->blocks[i].holders == 0 &&
-            (best == NOBODY || it->blocks[i].free_since < it->blocks[best].free_since)) {
-            best = i;
-        }
-    }
-    SL_ASSERT(best != NOBODY);
-    it->blocks[best] = (block){.holders = 1, .like_request = NOBODY};
-    return best;
-}
-
-/* The block that holds the tokens of request r up to `end`: the one known longest. */
-static int find_block(const model *it, int r, int64_t end) {
-    int best = NOBODY;
-    for (int i = 0; i < it->world->engine.pool.block_count; i++) {
-        const block *at = &it->blocks[i];
-        if (at->like_request != NOBODY && at->like_end == end &&
-            is_same_start(it, at->like_request, r, end) &&
-            (best == NOBODY || at->found_since < it->blocks[best].found_since)) {
-            best = i;
-        }
-    }
-    return best;
-}
-
-/* Of a waiting request, in blocks: at least one token is left to compute. */
-static int find_hits(const model *it, int r, int hits[BLOCKS]) {
-    int count = 0;
-    while (it->world->engine.pool.has_index &&
-           (count + 1) * block_size(it) <= it->sequences[r].known - 1) {
-        hits[count] = find_block(it, r, (count + 1) * block_size(it));
-        if (hits[count] == NOBODY) {
-            break;
-        }
-        count++;
-    }
-    return count;
-}
-
-/* Full blocks are findable as soon as their tokens are scheduled. */
-static void cache_blocks(model *it, int r, int64_t end) {
-    sequence *at = &it->sequences[r];
-    const sli_pool_config *pool = &it->world->engine.pool;
-    if (!pool->caches_generated) {
-        end = at_most(end, it->world->requests[r].desc.prompt_tokens);
-    }
-    while (pool->has_index && (at->hashed_count + 1) * block_size(it) <= end) {
-        block *full = &it->blocks[at->blocks[at->hashed_count++]];
-        full->like_request = r;
-        full->like_end = at->hashed_count * block_size(it);
-        full->found_since = ++it->stamp;
-    }
-}
-
-/* The last block goes first, so that the start of a prompt survives longest. */
-static void free_blocks(model *it, int r) {
-    sequence *at = &it->sequences[r];
-    while (at->block_count > 0) {
-        block *last = &it->blocks[at->blocks[--at->block_count]];
-        if (--last->holders == 0) {
-            last->free_since = ++it->stamp;
-        }
-    }
-    at->hashed_count = 0;
-}
-
-static bool allocate_running(model *it, int r, int64_t tokens) {
-    sequence *at = &it->sequences[r];
-    int64_t need = blocks_for(it, at->computed + tokens) - at->block_count;
-    if (need > count_free(it)) {
-        return false;
-    }
-    for (; need > 0; need--) {
-        at->blocks[at->block_count++] = take_block(it);
-    }
-    cache_blocks(it, r, at->computed + tokens);
-    return true;
-}
-
-static bool allocate_waiting(model *it, int r, const int *hits, int hit_count, int64_t tokens) {
-    sequence *at = &it->sequences[r];
-    int64_t hit_tokens = hit_count * block_size(it);
-    int64_t headroom = it->running.count > 0 ? it->world->engine.watermark_blocks : 0;
-    int64_t free_hits = 0;
-    for (int i = 0; i < hit_count; i++) {
-        free_hits += it->blocks[hits[i]].holders == 0;
-    }
-    int64_t need = blocks_for(it, hit_tokens + tokens) - hit_count;
-    int64_t need_in_full = blocks_for(it, at->known) - hit_count;
-    if (it->options->reserves_full_prompt && need_in_full + free_hits + headroom > count_free(it)) {
-        return false;
-    }
-    if (need + free_hits + headroom > count_free(it)) {
-        return false;
-    }
-    for (int i = 0; i < hit_count; i++) {
-        it->blocks[hits[i]].holders++;
-        at->blocks[at->block_count++] = hits[i];
-    }
-    at->hashed_count = hit_count;
-    for (; need > 0; need--) {
-        at->blocks[at->block_count++] = take_block(it);
-    }
-    cache_blocks(it, r, hit_tokens + tokens);
-    return true;
 }
 
 /* ---- Queues ---- */
@@ -268,10 +98,8 @@ static int choose_victim(const model *it) {
 static void preempt(model *it, int r) {
     sequence *at = &it->sequences[r];
     report(it, r, SL_PREEMPT, 0, at->computed);
-    for (int i = (int)(at->computed / block_size(it)); i < at->hashed_count; i++) {
-        it->blocks[at->blocks[i]].like_request = NOBODY; /* was never computed */
-    }
-    free_blocks(it, r);
+    sli_vllm_uncache(&it->blocks, r, at->computed);
+    sli_vllm_free(&it->blocks, r);
     at->computed = 0;
     at->scheduled = 0;
     list_remove(&it->running, list_find(&it->running, r));
@@ -285,6 +113,36 @@ static int64_t chunk_of(const model *it, int64_t tokens) {
     return threshold > 0 && threshold < tokens ? threshold : tokens;
 }
 
+/* The size of the blocks at whose ends states are saved; 0 = there are none. */
+static int64_t state_block_size(const model *it) {
+    const sli_layout *layout = &it->blocks.layout;
+    for (int g = 0; g < layout->group_count; g++) {
+        if (layout->groups[g].kind == SLI_GROUP_STATE && it->world->engine.pool.has_index) {
+            return layout->groups[g].block_tokens;
+        }
+    }
+    return 0;
+}
+
+/*
+ * A chunk of a prompt ends with a block as long as there is a full one ahead of it, and the last
+ * full block ends one: _mamba_block_aligned_split. If it does not reach the end of a block it stays
+ * as it is: there vLLM would not schedule the request at all.
+ */
+static int64_t align_chunk(const model *it, const sequence *at, int64_t computed, int64_t tokens) {
+    int64_t size = state_block_size(it);
+    if (size == 0 || at->known - computed == 1) {
+        return tokens;
+    }
+    int64_t last_cached = at->known / size * size;
+    int64_t end = computed + tokens;
+    if (end > last_cached) {
+        return computed < last_cached ? last_cached - computed : tokens;
+    }
+    int64_t aligned_end = end / size * size;
+    return aligned_end > computed ? aligned_end - computed : tokens;
+}
+
 /* Pass A, the running requests; false when somebody was preempted. */
 static bool schedule_running(model *it, int64_t *budget) {
     bool has_preempted = false;
@@ -292,7 +150,8 @@ static bool schedule_running(model *it, int64_t *budget) {
         int r = it->running.items[i];
         sequence *at = &it->sequences[r];
         int64_t tokens = at_most(chunk_of(it, at->known - at->computed), *budget);
-        while (!allocate_running(it, r, tokens)) {
+        tokens = align_chunk(it, at, at->computed, tokens);
+        while (!sli_vllm_allocate_running(&it->blocks, r, at->computed + tokens)) {
             int victim = choose_victim(it);
             *budget += it->sequences[victim].scheduled;
             i -= list_find(&it->running, victim) < i;
@@ -314,15 +173,23 @@ static void schedule_waiting(model *it, int64_t *budget) {
         int place = peek_waiting(it);
         int r = it->waiting.items[place];
         sequence *at = &it->sequences[r];
-        int hits[BLOCKS];
-        int hit_count = find_hits(it, r, hits);
-        int64_t hit_tokens = hit_count * block_size(it);
+        /* At least one token is left to compute. */
+        int64_t hit_tokens = sli_vllm_find_hit(&it->blocks, r, at->known - 1);
         int64_t tokens = chunk_of(it, at->known - hit_tokens);
         if (!it->options->chunks_prefill && tokens > *budget) {
             return;
         }
         tokens = at_most(tokens, *budget);
-        if (!allocate_waiting(it, r, hits, hit_count, tokens)) {
+        if (it->options->chunks_prefill) {
+            tokens = align_chunk(it, at, hit_tokens, tokens);
+        }
+        const sli_vllm_wish wish = {
+            .hit_tokens = hit_tokens,
+            .end_tokens = hit_tokens + tokens,
+            .fit_tokens = it->options->reserves_full_prompt ? at->known : 0,
+            .headroom_pages = it->running.count > 0 ? it->world->engine.watermark_blocks : 0,
+        };
+        if (!sli_vllm_allocate_waiting(&it->blocks, r, &wish)) {
             return;
         }
         list_remove(&it->waiting, place);
@@ -369,9 +236,21 @@ static void end_request(model *it) {
     }
 }
 
-static void advance(model *it, int r) {
+/* Windows give back first what others can find, in running order, then all the rest. */
+static void compute(model *it) {
+    for (int i = 0; i < it->running.count; i++) {
+        sequence *at = &it->sequences[it->running.items[i]];
+        at->computed += at->scheduled;
+        sli_vllm_skip(&it->blocks, it->running.items[i], at->computed, true);
+    }
+    for (int i = 0; i < it->running.count; i++) {
+        int r = it->running.items[i];
+        sli_vllm_skip(&it->blocks, r, it->sequences[r].computed, false);
+    }
+}
+
+static void emit(model *it, int r) {
     sequence *at = &it->sequences[r];
-    at->computed += at->scheduled;
     at->scheduled = 0;
     if (at->computed < at->known) {
         return;
@@ -384,17 +263,18 @@ static void advance(model *it, int r) {
     if (at->output == at->output_wanted) {
         report(it, r, SL_FINISH, 0, at->output);
         list_remove(&it->running, list_find(&it->running, r));
-        free_blocks(it, r);
+        sli_vllm_free(&it->blocks, r);
         end_request(it);
     }
 }
 
 static void end_step(model *it) {
     it->is_stepping = false;
+    compute(it);
     list before = it->running;
     for (int i = 0; i < before.count; i++) {
         if (it->sequences[before.items[i]].scheduled > 0) {
-            advance(it, before.items[i]);
+            emit(it, before.items[i]);
         }
     }
 }
@@ -447,11 +327,9 @@ static bool next_instant(model *it) {
 
 size_t sli_vllm_model_run(const sli_small_world *world, const sli_vllm_options *options,
                           sl_transition log[SLI_VLLM_LOG]) {
-    SL_ASSERT(world->replica_count == 1 && world->engine.pool.block_count <= BLOCKS);
+    SL_ASSERT(world->replica_count == 1);
     model it = {.world = world, .options = options, .log = log};
-    for (int i = 0; i < BLOCKS; i++) {
-        it.blocks[i] = (block){.like_request = NOBODY, .free_since = ++it.stamp};
-    }
+    sli_vllm_blocks_init(&it.blocks, world);
     int at_once = world->concurrency > 0 ? world->concurrency : world->request_count;
     for (int i = 0; i < at_once; i++) {
         release(&it);

@@ -2,10 +2,11 @@
  * An independent reading of vLLM v1's scheduler, to compare the simulator with.
  *
  * One replica, written for plainness: arrays, linear search, prompts compared token by token. It
- * shares no code with the engine, the pool or the policy. Follows schedule() of
- * vllm/v1/core/sched/scheduler.py, allocate_slots() of kv_cache_manager.py and block_pool.py, with
- * one rule of ours: what a preempted request was to compute in this very step cannot be found.
- * Cancellation is not modelled.
+ * shares no code with the engine, the pool or the policy. Follows schedule() and, for models with
+ * states, _mamba_block_aligned_split() of vllm/v1/core/sched/scheduler.py and allocate_slots() of
+ * kv_cache_manager.py; the blocks are those of vllm_blocks.h. Rules of ours: what a preempted
+ * request was to compute in this very step cannot be found, a chunk that cannot end with a block is
+ * scheduled as it is, and windows give back at the end of a step. Cancellation is not modelled.
  */
 #ifndef TESTS_CONFORM_VLLM_MODEL_H
 #define TESTS_CONFORM_VLLM_MODEL_H

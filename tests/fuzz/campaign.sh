@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 seconds=${1:?usage: campaign.sh SECONDS}
-entries=(scenario mooncake azure sluice trace_info)
+entries=(scenario mooncake azure sluice trace_info import)
 targets=("${entries[@]/#/fuzz_}")
 seed=$(date +%s)
 faults=0

@@ -5,6 +5,7 @@
  */
 #include "failing.h"
 
+#include "model/import.h"
 #include "out/database.h"
 #include "out/directory.h"
 #include "run/execute.h"
@@ -359,6 +360,54 @@ static void a_trace_is_described_or_not(void **state) {
     unlink(path_of("trace"));
 }
 
+/* ---- Models ---- */
+
+static const char *config_text;
+
+static outcome import_model(void) {
+    sli_arena arena = {0};
+    sli_diag diag = {0};
+    const char *yaml = NULL;
+    write_file("config.json", config_text);
+    sli_import_request request = {.path = path_of("config.json")};
+    start_failing();
+    sl_err err = sli_import_file(&arena, &request, &diag, &yaml);
+    stop_failing();
+    outcome got = outcome_of(err, &diag);
+    assert_int_equal(yaml != NULL, err == SL_OK);
+    got.value = mix_text(0, yaml);
+    unlink(path_of("config.json"));
+    assert_int_equal(count_entries(), 0);
+    sli_diag_fini(&diag);
+    sli_arena_fini(&arena);
+    return got;
+}
+
+#define GEMMA_FIELDS                                                                               \
+    "\"hidden_size\": 64, \"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"head_dim\": "  \
+    "16, "                                                                                         \
+    "\"intermediate_size\": 128, \"vocab_size\": 100, \"max_position_embeddings\": 1000, "         \
+    "\"sliding_window\": 8, "
+
+static void a_model_is_imported_or_not(void **state) {
+    (void)state;
+    config_text = "{\"model_type\": \"gemma3\", \"text_config\": {\"model_type\": "
+                  "\"gemma3_text\", " GEMMA_FIELDS
+                  "\"num_hidden_layers\": 14}, \"favourite_colour\": \"\\u00e9\"}";
+    fail_each_call(import_model, SL_OK);
+}
+
+static void a_bad_model_is_refused(void **state) {
+    (void)state;
+    config_text = "{\"model_type\": \"gemma3_text\", " GEMMA_FIELDS
+                  "\"num_hidden_layers\": \"x\", \"kv_lora_rank\": 3}";
+    fail_each_call(import_model, SL_ERR_CONFIG);
+    config_text = "{\"model_type\": \"gemma33\", \"a\": [1, {}]}";
+    fail_each_call(import_model, SL_ERR_CONFIG);
+    config_text = "{\"model_type\": \"gemma3_text\", \"a\": [1, }";
+    fail_each_call(import_model, SL_ERR_CONFIG);
+}
+
 /* ---- Whole runs ---- */
 
 static bool writes_results;
@@ -456,6 +505,8 @@ int main(void) {
         cmocka_unit_test(traces_are_read_or_not),
         cmocka_unit_test(bad_traces_are_refused),
         cmocka_unit_test(a_trace_is_described_or_not),
+        cmocka_unit_test(a_model_is_imported_or_not),
+        cmocka_unit_test(a_bad_model_is_refused),
         cmocka_unit_test(a_run_without_results_ends_or_not),
         cmocka_unit_test(a_run_writes_all_or_nothing),
     };

@@ -11,6 +11,13 @@ sluice 4 run small.yaml --set model=qwen3-32b --set hardware=a100-40g
 sluice 4 run small.yaml --set model=qwen3-32b --set memory.utilization=0.05
 sluice 4 check small.yaml --set model=qwen3-32b --set memory.utilization=0.3
 
+title "Scores that are written down, and flash attention, which writes none"
+sluice 4 check small.yaml --set attention.kernel=naive
+sluice 4 check small.yaml --set attention.kernel=naive --set 'engine.max_model_len=32768 tokens' \
+    --set 'engine.max_batched_tokens=32768 tokens' --set memory.utilization=0.4
+sluice 0 check small.yaml --set attention.kernel=fa2
+sluice 0 check small.yaml --set attention.kernel=naive --set 'engine.max_model_len=4096 tokens'
+
 title "Devices that a model cannot be cut over"
 sluice 3 run small.yaml --set replicas.tp=3
 

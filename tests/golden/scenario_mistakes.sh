@@ -129,9 +129,16 @@ sluice 3 check deep/all.yaml --set model=llama-3.1-8b --set replicas.tp=3
 title "A key beside a model that was named in short"
 sluice 3 check small.yaml --set model.weights=int3
 sluice 3 check small.yaml --set model.kv=kivi
-sluice 3 check small.yaml --set model.kv=kivi2
+sluice 0 check small.yaml --set model.kv=kivi2
 sluice 0 check small.yaml --set model.weights=bf16 --set route.policy=round_robin
 sluice 3 check small.yaml --set hardware.tp=2
+
+title "Kernels of attention and ways of latents"
+sluice 3 check small.yaml --set attention.kernel=flash
+sluice 3 check small.yaml --set attention.kernel=fa4
+sluice 3 check small.yaml --set attention.mla_decode=absorb
+sluice 3 check small.yaml --set attention.mla_prefill=expanded
+sluice 3 check small.yaml --set attention.kernel=fa2 --set cost=pnorm
 
 title "The same mistakes are found without running"
 sluice 3 check unknown.yaml

@@ -46,8 +46,8 @@ static void law_blocks(const sli_law_run *run) {
         assert_true(run->world->is_shared || step->tokens <= room_tokens);
     }
     assert_int_equal(budget->usable_bytes, budget->weights_bytes + budget->activation_bytes +
-                                               budget->graphs_bytes + budget->other_bytes +
-                                               budget->kv_bytes);
+                                               budget->workspace_bytes + budget->graphs_bytes +
+                                               budget->other_bytes + budget->kv_bytes);
     assert_true(budget->usable_bytes <= budget->capacity_bytes);
     assert_true(budget->blocks * budget->block_bytes <= budget->kv_bytes);
 }

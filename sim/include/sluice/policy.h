@@ -49,8 +49,8 @@ typedef struct sl_policy_env {
     int64_t max_batched_tokens;
     int64_t max_seqs;
     int64_t max_model_tokens;
-    int64_t block_tokens;
-    int64_t pool_blocks;
+    int64_t block_tokens; /* of layers that keep everything */
+    int64_t pool_blocks;  /* pages, where layers of several sorts share them: a block may be many */
     int64_t watermark_blocks;
     bool orders_by_priority; /* kind order: priority, else fcfs */
     uint64_t seed;
@@ -295,9 +295,10 @@ static inline void sl_plan_limit_tokens(sl_plan *plan, int64_t tokens) {
 /*
  * Promises the same answer, every decoding request one token and nothing else, for the next `steps`
  * plans, so that the core need not ask. A finish, an abort, a shortage of blocks, a prefill, a
- * transfer, a timer, or a change of the queue's head by another replica always ends the promise; an
- * arrival does only if it is named. Making it after any other plan has no effect, as has a promise
- * of no steps.
+ * transfer, a timer, or a change of the queue's head by another replica always ends the promise,
+ * and so does, while somebody waits, what may give him room: blocks that windows leave behind,
+ * contents of windows and states that are lost. An arrival does only if it is named. Making it
+ * after any other plan has no effect, as has a promise of no steps.
  */
 static inline void sl_plan_repeat(sl_plan *plan, int64_t steps, uint32_t disturbances) {
     plan->ops->repeat(plan, steps, disturbances);

@@ -397,8 +397,14 @@ static void note_promise(sli_core *core) {
     core->has_ended = false;
 }
 
+/* With windows and states blocks come free and hits are lost while only decoding goes on, so who
+ * waits may find room. */
+static bool may_admit(const sli_core *core) {
+    return sli_pool_window_count(&core->pool) > 0 && core->queue.count + core->shared->count > 0;
+}
+
 static bool plan_by_promise(sli_core *core) {
-    if (!promise_holds(core)) {
+    if (!promise_holds(core) || may_admit(core)) {
         return false;
     }
     begin(core);

@@ -138,6 +138,53 @@ static void pnorm_is_refused_where_it_was_not_fitted(void **state) {
     }
 }
 
+static const sli_architecture *read_text(const char *text) {
+    sli_node *root = NULL;
+    const sli_architecture *model = NULL;
+    assert_int_equal(sli_tree_read_text(&arena, "m.yaml", text, strlen(text), &diag, &root), SL_OK);
+    assert_int_equal(sli_architecture_resolve(&arena, "m", root, &diag, &model), SL_OK);
+    return model;
+}
+
+/* Who asks for a kernel does not ask for the one that was measured. */
+static void pnorm_has_the_attention_that_was_measured(void **state) {
+    (void)state;
+    for (const sli_attention_kernel *row = sli_attention_kernels; row->name != NULL; row++) {
+        sli_cost_subject subject = subject_of(llama, "bf16", "bf16");
+        subject.attention.kernel = row;
+        assert_true(is_same(SLI_COST_AUTO, SLI_COST_ROOFLINE, &subject));
+        assert_null(refuse(SLI_COST_AUTO, &subject));
+        assert_null(refuse(SLI_COST_FIXED, &subject));
+        assert_non_null(strstr(refuse(SLI_COST_PNORM, &subject), row->name));
+    }
+    sli_cost_subject naive = subject_of(llama, "bf16", "bf16");
+    naive.attention.kernel = sli_attention_kernel_find("naive");
+    assert_string_equal(refuse(SLI_COST_PNORM, &naive),
+                        "pnorm was fitted to the attention that was measured on the device, not to "
+                        "naive; use roofline");
+}
+
+/* Two key-value heads: a run may have four ranks, but nobody measured two that do the same. */
+static void pnorm_is_refused_where_heads_are_copied(void **state) {
+    (void)state;
+    sli_cost_subject subject = subject_of(
+        read_text("{name: M, source: test, hidden: 64, vocab: 8 tokens, context_native: unlimited, "
+                  "attention: {a: {type: gqa, q_heads: 4, kv_heads: 2, head_dim: 16}}, "
+                  "ffn: {d: {type: dense, width: 128}}, layers: [[2, a, d]]}"),
+        "bf16", "bf16");
+    subject.tp = 2;
+    assert_true(is_same(SLI_COST_AUTO, SLI_COST_PNORM, &subject));
+    assert_null(refuse(SLI_COST_PNORM, &subject));
+    subject.tp = 4;
+    assert_true(is_same(SLI_COST_AUTO, SLI_COST_ROOFLINE, &subject));
+    assert_null(refuse(SLI_COST_AUTO, &subject));
+    assert_string_equal(refuse(SLI_COST_PNORM, &subject),
+                        "pnorm was fitted to ranks with equal shares of the heads, but at tp 4 "
+                        "some of m are copied; use roofline");
+    subject.tp = 3; /* said by whoever looks at tp */
+    assert_null(refuse(SLI_COST_PNORM, &subject));
+}
+
 /* Seven windows, one more than the engine sums up; with given times it does not matter. */
 static void too_many_growths_are_refused(void **state) {
     (void)state;
@@ -155,11 +202,7 @@ static void too_many_growths_are_refused(void **state) {
         "ffn: {none: none}\n"
         "layers: [[1, a, none], [1, b, none], [1, c, none], [1, d, none], [1, e, none],\n"
         "         [1, f, none], [1, g, none]]\n";
-    sli_node *root = NULL;
-    const sli_architecture *model = NULL;
-    assert_int_equal(sli_tree_read_text(&arena, "m.yaml", text, strlen(text), &diag, &root), SL_OK);
-    assert_int_equal(sli_architecture_resolve(&arena, "m", root, &diag, &model), SL_OK);
-    sli_cost_subject subject = subject_of(model, "bf16", "bf16");
+    sli_cost_subject subject = subject_of(read_text(text), "bf16", "bf16");
     assert_non_null(strstr(refuse(SLI_COST_AUTO, &subject), "at most 6 different windows"));
     assert_non_null(strstr(refuse(SLI_COST_ROOFLINE, &subject), "m has more"));
     assert_null(refuse(SLI_COST_FIXED, &subject));
@@ -205,6 +248,27 @@ static void a_roofline_is_assumed(void **state) {
     assert_true(says(&other, "weights in fp8 at the peak of bf16"));
 }
 
+/* No rate of dequantisation is known, so a small cache is said to take none. */
+static void a_small_cache_and_a_kernel_are_assumed(void **state) {
+    (void)state;
+    sli_cost_subject subject = subject_of(llama, "bf16", "bf16");
+    phrases plain = assumed_by(SLI_COST_ROOFLINE, &subject);
+    assert_false(says(&plain, "a cache in"));
+    assert_false(says(&plain, "attention at"));
+    subject = subject_of(llama, "bf16", "q4_0");
+    phrases small = assumed_by(SLI_COST_AUTO, &subject);
+    assert_true(says(&small, "a cache in q4_0 dequantised in no time"));
+    assert_false(says(&small, "read as quantised"));
+    subject = subject_of(llama, "bf16", "kivi2");
+    phrases waiting = assumed_by(SLI_COST_AUTO, &subject);
+    assert_true(says(&waiting, "a cache in kivi2 dequantised in no time, its latest rows read as "
+                               "quantised"));
+    subject.attention.kernel = sli_attention_kernel_find("fa1");
+    phrases kernel = assumed_by(SLI_COST_AUTO, &subject);
+    assert_true(says(&kernel, "fa1 attention at 32.5 % of the peak of bf16: 25 to 40 % on A100"));
+    assert_int_equal(kernel.count, waiting.count + 1);
+}
+
 /* What the profile assumes of attention kernels is not used. */
 static void a_roofline_names_no_figure_it_does_not_use(void **state) {
     (void)state;
@@ -234,8 +298,11 @@ int main(void) {
         cmocka_unit_test(auto_is_pnorm_where_it_was_fitted),
         cmocka_unit_test(models_name_the_growths_they_need),
         cmocka_unit_test(pnorm_is_refused_where_it_was_not_fitted),
+        cmocka_unit_test(pnorm_has_the_attention_that_was_measured),
+        cmocka_unit_test(pnorm_is_refused_where_heads_are_copied),
         cmocka_unit_test(too_many_growths_are_refused),
         cmocka_unit_test(a_roofline_is_assumed),
+        cmocka_unit_test(a_small_cache_and_a_kernel_are_assumed),
         cmocka_unit_test(a_roofline_names_no_figure_it_does_not_use),
         cmocka_unit_test(fixed_costs_assume_nothing),
     };

@@ -70,23 +70,44 @@ typedef struct served {
     sli_growth_list growths;
 } served;
 
-static served serve_on(sli_arena *memory, const sli_architecture *model, int64_t tp,
-                       const char *weights, const char *cache) {
-    const sli_cost_config config = {.kind = SLI_COST_ROOFLINE};
-    const sli_cost_subject subject = {
+static sli_cost_subject subject_of(const sli_architecture *model, int64_t tp, const char *weights,
+                                   const char *cache) {
+    return (sli_cost_subject){
         .architecture = model,
         .device = h100,
         .tp = tp,
         .weights = sli_weight_format_find(weights),
         .cache = sli_cache_format_find(cache),
     };
+}
+
+static served serve_as(sli_arena *memory, const sli_cost_subject *subject) {
+    const sli_cost_config config = {.kind = SLI_COST_ROOFLINE};
     served made = {0};
-    assert_int_equal(sli_cost_create(memory, &config, &subject, &made.cost), SL_OK);
+    assert_int_equal(sli_cost_create(memory, &config, subject, &made.cost), SL_OK);
     made.growths.count = made.cost.growth_count;
     for (int i = 0; i < made.growths.count; i++) {
         made.growths.rows[i] = made.cost.growths[i];
     }
     return made;
+}
+
+static served serve_on(sli_arena *memory, const sli_architecture *model, int64_t tp,
+                       const char *weights, const char *cache) {
+    sli_cost_subject subject = subject_of(model, tp, weights, cache);
+    return serve_as(memory, &subject);
+}
+
+/* On one rank, with a kernel of attention or NULL, and latents put in these ways. */
+static served serve_asked(const sli_architecture *model, const char *cache, const char *kernel,
+                          sli_latent_way decode_way, sli_latent_way prefill_way) {
+    sli_cost_subject subject = subject_of(model, 1, "bf16", cache);
+    subject.attention = (sli_attention_choice){
+        .kernel = kernel != NULL ? sli_attention_kernel_find(kernel) : NULL,
+        .decode_way = decode_way,
+        .prefill_way = prefill_way,
+    };
+    return serve_as(&arena, &subject);
 }
 
 static served serve(const sli_architecture *model) {
@@ -198,6 +219,68 @@ static void a_chunk_expands_its_prefix_again(void **state) {
     add_prefill_chunk(&chunk, &made.growths, 3000, 1000);
     is_near(time_step(&made, &chunk).cause_ns[SL_CAUSE_ATTENTION],
             compute_ns(81920.0 * 3500500 + 33554432.0 * 3000));
+}
+
+/*
+ * The same chunk absorbed: 278,528 FLOPs a pair and nothing made anew. Rows of 32,768 and 1,000
+ * tokens expanded: 81,920 FLOPs a key, and 33,554,432 for each token before, which is more than
+ * twice what reading the latents takes. On 8 ranks each does so for 16 heads.
+ */
+static void latents_are_put_as_they_are_asked_to(void **state) {
+    (void)state;
+    const sli_architecture *model = layer_of(7168, "{" V3 "}", "none");
+    served absorbed = serve_asked(model, "bf16", NULL, SLI_LATENT_ABSORBED, SLI_LATENT_ABSORBED);
+    served expanded = serve_asked(model, "bf16", NULL, SLI_LATENT_EXPANDED, SLI_LATENT_EXPANDED);
+    sl_batch_shape chunk = {0};
+    add_prefill_chunk(&chunk, &absorbed.growths, 3000, 1000);
+    is_near(time_step(&absorbed, &chunk).cause_ns[SL_CAUSE_ATTENTION],
+            compute_ns(278528.0 * 3500500));
+    is_near(time_step(&expanded, &chunk).cause_ns[SL_CAUSE_ATTENTION],
+            compute_ns(81920.0 * 3500500 + 33554432.0 * 3000));
+    sl_batch_shape rows = {0};
+    add_decode_row(&rows, &absorbed.growths, 32768);
+    add_decode_row(&rows, &absorbed.growths, 1000);
+    is_near(time_step(&absorbed, &rows).cause_ns[SL_CAUSE_ATTENTION], memory_ns(1152.0 * 33770));
+    double flops = 81920.0 * 33768 + 33554432.0 * (32767 + 999);
+    is_near(time_step(&expanded, &rows).cause_ns[SL_CAUSE_ATTENTION], compute_ns(flops));
+    sli_cost_subject subject = subject_of(model, 8, "bf16", "bf16");
+    subject.attention.decode_way = SLI_LATENT_EXPANDED;
+    served ranks = serve_as(&arena, &subject);
+    is_near(time_step(&ranks, &rows).cause_ns[SL_CAUSE_ATTENTION], compute_ns(flops / 8));
+}
+
+/* 32 heads of 128, 2,048 tokens over 30,000: 16,384 FLOPs for each of 63,538,176 pairs, at .15 of
+ * the peak instead of .814. Absorbed latents of 656 bytes are bound by FLOPs too; keys and values
+ * of rows by their bytes, whatever the kernel; a recurrence has none. */
+static void a_kernel_has_a_share_of_the_peak_of_its_own(void **state) {
+    (void)state;
+    const sli_latent_way as_model = SLI_LATENT_AS_MODEL;
+    const sli_architecture *model = layer_of(
+        4096, "{type: gqa, q_heads: 32, kv_heads: 8, head_dim: 128}", "none");
+    served known = serve(model);
+    served naive = serve_asked(model, "bf16", "naive", as_model, as_model);
+    sl_batch_shape chunk = {0};
+    add_prefill_chunk(&chunk, &known.growths, 30000, 2048);
+    double flops = 16384.0 * (2048 * 30000.0 + 2048 * 2049 / 2.0);
+    is_near(time_step(&known, &chunk).cause_ns[SL_CAUSE_ATTENTION], compute_ns(flops));
+    is_near(time_step(&naive, &chunk).cause_ns[SL_CAUSE_ATTENTION], 3540 + flops / (.15 * 989e3));
+    is_near(time_step(&naive, &chunk).cause_ns[SL_CAUSE_GEMM],
+            time_step(&known, &chunk).cause_ns[SL_CAUSE_GEMM]);
+    sl_batch_shape row = {0};
+    add_decode_row(&row, &known.growths, 10000);
+    is_near(time_step(&naive, &row).cause_ns[SL_CAUSE_ATTENTION], memory_ns(4096 * 10001.0));
+    const sli_architecture *latents = layer_of(7168, "{" V3 "}", "none");
+    served fa3 = serve_asked(latents, "fp8_ds_mla", "fa3", as_model, as_model);
+    is_near(time_step(&fa3, &row).cause_ns[SL_CAUSE_ATTENTION],
+            3540 + 278528.0 * 10000 / (.658 * 989e3));
+    const sli_architecture *states = layer_of(2048,
+                                              "{type: recurrent, rule: gdn, heads: 32, key_heads: "
+                                              "16, key_dim: 128, value_dim: 128, conv: 4, "
+                                              "gate: full}",
+                                              "none");
+    served recurrence = serve_asked(states, "bf16", "naive", as_model, as_model);
+    is_near(time_step(&recurrence, &chunk).cause_ns[SL_CAUSE_ATTENTION],
+            compute_ns(2048 * 32 * 126976.0));
 }
 
 /* V3.2: 2,048 latents and all index keys of 256 bytes; 100,000 tokens more add index keys alone. */
@@ -400,7 +483,7 @@ static void smaller_formats_and_more_ranks_are_never_slower(void **state) {
         sl_batch_shape shape = some_batch(&bf16.growths);
         sl_step_cost cost = time_step(&bf16, &shape);
         assert_true(time_step(&small, &shape).total_ns <= cost.total_ns);
-        if (!sli_parallel_divides(models[m], 2)) {
+        if (!sli_parallel_can_run(models[m], 2)) {
             continue;
         }
         served ranks = serve_on(&arena, models[m], 2, "bf16", "bf16");
@@ -422,8 +505,7 @@ static void products_are_a_lower_bound_of_pnorm(void **state) {
         }
         plain_count++;
         const sli_cost_config config = {.kind = SLI_COST_PNORM};
-        const sli_cost_subject subject = {models[m], h100, 1, &sli_weight_formats[0],
-                                          &sli_cache_formats[0]};
+        const sli_cost_subject subject = subject_of(models[m], 1, "bf16", "bf16");
         served made = serve(models[m]);
         served fitted = {0};
         assert_int_equal(sli_cost_create(&arena, &config, &subject, &fitted.cost), SL_OK);
@@ -439,6 +521,26 @@ static void products_are_a_lower_bound_of_pnorm(void **state) {
         }
     }
     assert_true(plain_count > 10);
+}
+
+/* A kernel with a smaller share takes no less of anything, and longer for a long prompt. */
+static void kernels_are_as_fast_as_their_shares(void **state) {
+    (void)state;
+    for (int m = 0; m < model_count; m++) {
+        for (const sli_attention_kernel *a = sli_attention_kernels; a->name != NULL; a++) {
+            for (const sli_attention_kernel *b = a + 1; b->name != NULL; b++) {
+                served slow = serve_asked(models[m], "bf16", a->name, SLI_LATENT_AS_MODEL,
+                                          SLI_LATENT_AS_MODEL);
+                served fast = serve_asked(models[m], "bf16", b->name, SLI_LATENT_AS_MODEL,
+                                          SLI_LATENT_AS_MODEL);
+                sl_batch_shape shape = some_batch(&slow.growths);
+                int64_t slow_ns = time_step(&slow, &shape).total_ns;
+                int64_t fast_ns = time_step(&fast, &shape).total_ns;
+                assert_true(a->flops_share <= b->flops_share ? slow_ns >= fast_ns
+                                                             : slow_ns <= fast_ns);
+            }
+        }
+    }
 }
 
 /* How the layers are listed is nothing to the sum. */
@@ -471,8 +573,7 @@ static void runs_of_layers_add_up(void **state) {
 static void equal_parts_are_looked_at_once(void **state) {
     (void)state;
     for (int m = 0; m < model_count; m++) {
-        sli_cost_subject subject = {models[m], h100, 1, &sli_weight_formats[0],
-                                    &sli_cache_formats[0]};
+        sli_cost_subject subject = subject_of(models[m], 1, "bf16", "bf16");
         sli_roofline_model made;
         assert_int_equal(sli_roofline_init(&arena, &subject, &made), SL_OK);
         assert_true(made.part_count <= models[m]->attention.count + models[m]->ffns.count);
@@ -511,6 +612,8 @@ int main(void) {
         cmocka_unit_test(a_recurrence_moves_its_state),
         cmocka_unit_test(absorbed_latents_are_read_once_for_all_heads),
         cmocka_unit_test(a_chunk_expands_its_prefix_again),
+        cmocka_unit_test(latents_are_put_as_they_are_asked_to),
+        cmocka_unit_test(a_kernel_has_a_share_of_the_peak_of_its_own),
         cmocka_unit_test(sparse_attention_reads_its_top_and_the_index),
         cmocka_unit_test(a_window_caps_what_is_read),
         cmocka_unit_test(entries_are_chosen_by_their_index),
@@ -520,6 +623,7 @@ int main(void) {
         cmocka_unit_test(more_of_anything_is_never_faster),
         cmocka_unit_test(smaller_formats_and_more_ranks_are_never_slower),
         cmocka_unit_test(products_are_a_lower_bound_of_pnorm),
+        cmocka_unit_test(kernels_are_as_fast_as_their_shares),
         cmocka_unit_test(runs_of_layers_add_up),
         cmocka_unit_test(equal_parts_are_looked_at_once),
         cmocka_unit_test(steps_do_not_depend_on_earlier_ones),

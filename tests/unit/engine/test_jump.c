@@ -53,7 +53,17 @@ typedef struct setup {
     int64_t block_count;
     int64_t promised_steps;
     int64_t output_tokens[REQUESTS]; /* 0 = no such request */
+    const sli_layout *layout;        /* with rows for the cost; NULL = full attention alone */
+    bool has_public_prompts;         /* contents that others may find; each its own */
 } setup;
+
+static const sli_growth growths[] = {
+    {SLI_GROWTH_STEPS, 1, INT64_MAX, NULL}, {SLI_GROWTH_STEPS, 1, 4, NULL},
+    {SLI_GROWTH_STEPS, 3, INT64_MAX, NULL}, {SLI_GROWTH_SAWTOOTH, 5, INT64_MAX, NULL},
+    {SLI_GROWTH_CONSTANT, 1, 3, NULL},
+};
+
+enum { GROWTHS = sizeof growths / sizeof growths[0] };
 
 typedef struct gap {
     int64_t gap_ns;
@@ -64,6 +74,7 @@ typedef struct replica {
     sli_world world;
     sl_probe probe;
     sli_engine_config config;
+    const sl_cost_model *cost;
     sli_queue shared;
     sli_core core;
     sli_jump jump;
@@ -80,6 +91,9 @@ static void cost_of(void *self, const sl_batch_shape *shape, sl_step_cost *cost)
     (void)self;
     int64_t gemm_ns = 50 + shape->tokens;
     int64_t attention_ns = 3 * shape->decode_kv_tokens + 5 * shape->decode_kv_max;
+    for (int g = 0; g < GROWTHS; g++) {
+        attention_ns += (7 + g) * shape->decode_visible[g];
+    }
     *cost = (sl_step_cost){.total_ns = gemm_ns + attention_ns};
     cost->cause_ns[SL_CAUSE_GEMM] = (double)gemm_ns;
     cost->cause_ns[SL_CAUSE_ATTENTION] = (double)attention_ns;
@@ -87,6 +101,8 @@ static void cost_of(void *self, const sl_batch_shape *shape, sl_step_cost *cost)
 
 static const sl_cost_ops cost_ops = {.step = cost_of};
 static const sl_cost_model cost_model = {.ops = &cost_ops};
+static const sl_cost_model cost_of_rows = {
+    .ops = &cost_ops, .growths = growths, .growth_count = GROWTHS};
 
 static void hear_step(void *self, const sl_step_record *step) {
     replica *it = self;
@@ -117,16 +133,25 @@ static void replica_init(replica *it, const setup *wanted, bool keeps_promises) 
         .max_seqs = REQUESTS,
         .max_model_tokens = 100000,
         .keeps_promises = keeps_promises,
-        .pool = {.block_count = wanted->block_count, .block_tokens = 4},
+        .pool = {.block_count = wanted->block_count,
+                 .block_tokens = 4,
+                 .has_index = wanted->has_public_prompts,
+                 .caches_generated = true,
+                 .layout = wanted->layout},
     };
+    it->cost = wanted->layout != NULL ? &cost_of_rows : &cost_model;
     assert_int_equal(sli_world_init(&it->world, 1, &it->probe, 1), SL_OK);
     assert_int_equal(sli_core_init(&it->core, &it->world, 0, &it->config, &policy, &it->promise,
-                                   &it->shared, NULL),
+                                   &it->shared, it->cost),
                      SL_OK);
     for (uint64_t i = 0; i < REQUESTS; i++) {
         /* Prompts of 4, 5 and 6 tokens: their blocks fill up in different steps. */
-        const sl_request_desc desc = {.prompt_tokens = 4 + (int64_t)i,
-                                      .output_tokens = wanted->output_tokens[i]};
+        static const uint64_t ids[REQUESTS] = {1, 2, 3};
+        sl_request_desc desc = {.prompt_tokens = 4 + (int64_t)i,
+                                .output_tokens = wanted->output_tokens[i]};
+        if (wanted->has_public_prompts) {
+            desc.content = (sl_content){&ids[i], 1, desc.prompt_tokens, 1};
+        }
         sl_request *request;
         if (desc.output_tokens > 0) {
             assert_int_equal(sli_request_create(i, i, &desc, 0, &request), SL_OK);
@@ -153,7 +178,7 @@ static void replica_fini(replica *it) {
 static void begin(replica *it) {
     sli_core_plan(&it->core);
     assert_true(it->core.state.planned_requests > 0);
-    sli_jump_begin(&it->jump, &it->core, &cost_model, it->world.loop.now_ns);
+    sli_jump_begin(&it->jump, &it->core, it->cost, it->world.loop.now_ns);
 }
 
 static void end(replica *it) {
@@ -218,19 +243,51 @@ static void run_to_the_end(replica *jumping, replica *twin) {
 
 static replica jumping, twin;
 
-static const setup roomy = {1000, 1000, {40, 61, 90}};
+static const setup roomy = {1000, 1000, {40, 61, 90}, NULL, false};
+
+/* Layers of other sorts in blocks of 2, 4 and 8; all prompts are as long as the first window. */
+static const sli_layout of_all_sorts = {
+    .align_tokens = 8,
+    .is_shareable = true,
+    .group_count = 5,
+    .groups = {{.kind = SLI_GROUP_GROWING, .block_tokens = 4, .block_pages = 1},
+               {.kind = SLI_GROUP_SLIDING, .span_tokens = 4, .block_tokens = 2, .block_pages = 3},
+               {.kind = SLI_GROUP_CHUNKED, .span_tokens = 8, .block_tokens = 4, .block_pages = 2},
+               {.kind = SLI_GROUP_STATE, .block_tokens = 8, .block_pages = 4},
+               {.kind = SLI_GROUP_SLIDING, .span_tokens = 5, .block_tokens = 8, .block_pages = 1}},
+};
+
+/* Nothing grows but for a while. */
+static const sli_layout of_windows = {
+    .align_tokens = 4,
+    .is_shareable = true,
+    .group_count = 2,
+    .groups = {{.kind = SLI_GROUP_GROWING, .block_tokens = 4, .block_pages = 0},
+               {.kind = SLI_GROUP_SLIDING, .span_tokens = 20, .block_tokens = 4, .block_pages = 3}},
+};
+
+static const setup hybrid = {1000, 1000, {40, 61, 90}, &of_all_sorts, false};
 
 /* ---- Tests ---- */
 
 static void a_jump_is_its_steps_one_by_one(void **state) {
     (void)state;
-    replica_start(&jumping, &roomy, true);
-    replica_start(&twin, &roomy, false);
-    run_to_the_end(&jumping, &twin);
-    assert_int_equal(jumping.ended_count, REQUESTS);
-    assert_true(jumping.promise.times_asked < twin.promise.times_asked / 10);
-    replica_fini(&jumping);
-    replica_fini(&twin);
+    const setup setups[] = {
+        roomy,
+        hybrid,
+        {1000, 1000, {40, 61, 90}, &of_windows, false},
+        {1000, 1000, {40, 61, 90}, &of_all_sorts, true},
+        {1000, 1000, {40, 61, 90}, &of_windows, true},
+    };
+    for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++) {
+        replica_start(&jumping, &setups[i], true);
+        replica_start(&twin, &setups[i], false);
+        run_to_the_end(&jumping, &twin);
+        assert_int_equal(jumping.ended_count, REQUESTS);
+        assert_true(jumping.promise.times_asked < twin.promise.times_asked / 5);
+        replica_fini(&jumping);
+        replica_fini(&twin);
+    }
 }
 
 /* Steps but the last that have ended by then. */
@@ -243,7 +300,7 @@ static int64_t ended_by(const sli_jump *jump, int64_t now_ns) {
 }
 
 /* Both finish the step in flight, or begin a new one if none is, and go on to the end. */
-static void go_on_after_cut(bool is_in_flight, int64_t now_ns) {
+static void go_on_after_cut(const setup *wanted, bool is_in_flight, int64_t now_ns) {
     int64_t executed_steps = jumping.jump.committed + is_in_flight;
     if (is_in_flight) {
         begin(&twin);
@@ -256,13 +313,14 @@ static void go_on_after_cut(bool is_in_flight, int64_t now_ns) {
     }
     assert_same(&jumping, &twin);
     /* The step for which the policy was asked is none of those promised. */
-    assert_int_equal(jumping.core.promise.steps_left, roomy.promised_steps - (executed_steps - 1));
+    assert_int_equal(jumping.core.promise.steps_left,
+                     wanted->promised_steps - (executed_steps - 1));
     run_to_the_end(&jumping, &twin);
 }
 
-static void check_cut(int64_t step, int64_t offset_ns, bool has_planned_now) {
-    replica_start(&jumping, &roomy, true);
-    replica_start(&twin, &roomy, false);
+static void check_cut(const setup *wanted, int64_t step, int64_t offset_ns, bool has_planned_now) {
+    replica_start(&jumping, wanted, true);
+    replica_start(&twin, wanted, false);
     jumping.jump.limit = 16;
     begin(&jumping);
     const sli_jump planned = jumping.jump;
@@ -278,7 +336,7 @@ static void check_cut(int64_t step, int64_t offset_ns, bool has_planned_now) {
     assert_int_equal(jumping.jump.count, ended_steps + is_in_flight);
     catch_up(&twin, &jumping);
     assert_int_equal(twin.step_count, 1 + ended_steps);
-    go_on_after_cut(is_in_flight, now_ns);
+    go_on_after_cut(wanted, is_in_flight, now_ns);
     replica_fini(&jumping);
     replica_fini(&twin);
 }
@@ -288,8 +346,10 @@ static void a_cut_leaves_the_step_in_flight_alone(void **state) {
     (void)state;
     for (int64_t step = 0; step < 16; step++) {
         for (int64_t offset_ns = step > 0 ? -1 : 0; offset_ns <= 1; offset_ns++) {
-            check_cut(step, offset_ns, false);
-            check_cut(step, offset_ns, true);
+            check_cut(&roomy, step, offset_ns, false);
+            check_cut(&roomy, step, offset_ns, true);
+            check_cut(&hybrid, step, offset_ns, false);
+            check_cut(&hybrid, step, offset_ns, true);
         }
     }
 }
@@ -297,9 +357,10 @@ static void a_cut_leaves_the_step_in_flight_alone(void **state) {
 /* In any portions, and twice. */
 static void committing_twice_is_committing_once(void **state) {
     (void)state;
-    for (int64_t stride = 1; stride <= 5; stride++) {
-        replica_start(&jumping, &roomy, true);
-        replica_start(&twin, &roomy, false);
+    for (int64_t stride = 1; stride <= 6; stride++) {
+        const setup *wanted = stride % 2 == 0 ? &roomy : &hybrid;
+        replica_start(&jumping, wanted, true);
+        replica_start(&twin, wanted, false);
         jumping.jump.limit = 16;
         begin(&jumping);
         for (int64_t step = 0; step < 16; step += stride) {
@@ -325,7 +386,7 @@ static void committing_twice_is_committing_once(void **state) {
 static void a_finite_promise_is_asked_for_again_when_it_is_used_up(void **state) {
     (void)state;
     for (int64_t promised_steps = 0; promised_steps <= 12; promised_steps++) {
-        const setup wanted = {1000, promised_steps, {200, 0, 0}};
+        const setup wanted = {1000, promised_steps, {200, 0, 0}, NULL, false};
         replica_start(&jumping, &wanted, true);
         for (int rounds = 1; rounds <= 5; rounds++) {
             jumping.jump.limit = SLI_JUMP_STEPS_MAX;
@@ -341,7 +402,7 @@ static void a_finite_promise_is_asked_for_again_when_it_is_used_up(void **state)
 
 static void a_jump_that_was_cut_leaves_the_rest_of_its_promise(void **state) {
     (void)state;
-    const setup wanted = {1000, 9, {200, 0, 0}};
+    const setup wanted = {1000, 9, {200, 0, 0}, NULL, false};
     replica_start(&jumping, &wanted, true);
     jumping.jump.limit = SLI_JUMP_STEPS_MAX;
     begin(&jumping);
@@ -366,7 +427,7 @@ static void a_jump_that_was_cut_leaves_the_rest_of_its_promise(void **state) {
 
 static void the_limit_doubles_when_used_up_and_shrinks_on_cuts(void **state) {
     (void)state;
-    const setup wanted = {10000, 100000, {2000, 0, 0}};
+    const setup wanted = {10000, 100000, {2000, 0, 0}, NULL, false};
     replica_start(&jumping, &wanted, true);
     jumping.jump.limit = 0;
     for (int64_t expected = 4; expected <= 2 * SLI_JUMP_STEPS_MAX; expected *= 2) {
@@ -389,7 +450,7 @@ static void the_limit_doubles_when_used_up_and_shrinks_on_cuts(void **state) {
 static void a_jump_ends_with_the_first_that_finishes(void **state) {
     (void)state;
     for (int64_t output_tokens = 2; output_tokens <= 40; output_tokens++) {
-        const setup wanted = {1000, 1000, {100, output_tokens, 90}};
+        const setup wanted = {1000, 1000, {100, output_tokens, 90}, NULL, false};
         replica_start(&jumping, &wanted, true);
         jumping.jump.limit = SLI_JUMP_STEPS_MAX;
         begin(&jumping);
@@ -404,7 +465,7 @@ static void a_jump_ends_with_the_first_that_finishes(void **state) {
 static void blocks_are_planned_down_to_exactly_zero(void **state) {
     (void)state;
     for (int64_t block_count = 2; block_count <= 20; block_count++) {
-        const setup wanted = {block_count, 1000, {200, 0, 0}};
+        const setup wanted = {block_count, 1000, {200, 0, 0}, NULL, false};
         replica_start(&jumping, &wanted, true);
         jumping.jump.limit = SLI_JUMP_STEPS_MAX;
         begin(&jumping);
@@ -413,6 +474,75 @@ static void blocks_are_planned_down_to_exactly_zero(void **state) {
         assert_int_equal(jumping.core.pool.free_blocks, 0);
         replica_fini(&jumping);
     }
+}
+
+/*
+ * A window of 20 in blocks of 4: a request of 4 tokens comes to its length (19 kept ones) in 15
+ * steps, and passes a block every fourth step from then on. It never holds more than 6 blocks of 3
+ * pages: with so many a jump ends only there, with fewer when the sixth is missing.
+ */
+static void a_window_lives_on_what_it_leaves_behind(void **state) {
+    (void)state;
+    for (int64_t block_count = 2; block_count <= 8; block_count++) {
+        const setup wanted = {3 * block_count, 1000, {200, 0, 0}, &of_windows, false};
+        replica_start(&jumping, &wanted, true);
+        jumping.jump.limit = SLI_JUMP_STEPS_MAX;
+        begin(&jumping);
+        int64_t steps_with_blocks = 4 * (block_count - 1);
+        assert_int_equal(jumping.jump.count, steps_with_blocks < 15 ? steps_with_blocks : 15);
+        end(&jumping);
+        if (block_count >= 6) {
+            jumping.jump.limit = SLI_JUMP_STEPS_MAX;
+            begin(&jumping);
+            assert_int_equal(jumping.jump.count, 199 - 15); /* all that is left of the output */
+            end(&jumping);
+        }
+        replica_fini(&jumping);
+    }
+}
+
+/*
+ * A window of 18 in blocks of 4 keeps 17 tokens: it passes block 0 in the step that computes token
+ * 21, and that takes block 5. With 5 blocks the step before is the last: what a step leaves behind
+ * is not there for itself.
+ */
+static void a_block_is_free_only_for_the_next_step(void **state) {
+    (void)state;
+    sli_layout layout = of_windows;
+    layout.groups[1].span_tokens = 18;
+    for (int64_t block_count = 5; block_count <= 6; block_count++) {
+        const setup wanted = {3 * block_count, 1000, {200, 0, 0}, &layout, false};
+        replica_start(&jumping, &wanted, true);
+        const int64_t expected[] = {13, block_count == 5 ? 3 : 199 - 13};
+        for (int i = 0; i < 2; i++) {
+            jumping.jump.limit = SLI_JUMP_STEPS_MAX;
+            begin(&jumping);
+            assert_int_equal(jumping.jump.count, expected[i]);
+            end(&jumping);
+        }
+        replica_fini(&jumping);
+    }
+}
+
+/*
+ * Of a prompt of 5 tokens others may find block 0 of the window of 20. The window passes it in the
+ * step that computes token 23 (it keeps 19 tokens), so a jump ends before: the step of token 6 is
+ * the first, and in between the request comes to the length of the window.
+ */
+static void a_jump_ends_before_a_window_passes_what_others_may_find(void **state) {
+    (void)state;
+    const setup wanted = {1000, 1000, {0, 200, 0}, &of_windows, true};
+    replica_start(&jumping, &wanted, true);
+    static const int64_t expected[] = {14, 3, 1, 181};
+    for (int i = 0; i < 4; i++) {
+        jumping.jump.limit = SLI_JUMP_STEPS_MAX;
+        begin(&jumping);
+        assert_int_equal(jumping.jump.count, expected[i]);
+        assert_int_equal(jumping.core.pool.cached_blocks, i < 3 ? 0 : 3);
+        end(&jumping);
+    }
+    assert_int_equal(jumping.ended_count, 1);
+    replica_fini(&jumping);
 }
 
 int main(void) {
@@ -425,6 +555,9 @@ int main(void) {
         cmocka_unit_test(the_limit_doubles_when_used_up_and_shrinks_on_cuts),
         cmocka_unit_test(a_jump_ends_with_the_first_that_finishes),
         cmocka_unit_test(blocks_are_planned_down_to_exactly_zero),
+        cmocka_unit_test(a_window_lives_on_what_it_leaves_behind),
+        cmocka_unit_test(a_block_is_free_only_for_the_next_step),
+        cmocka_unit_test(a_jump_ends_before_a_window_passes_what_others_may_find),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

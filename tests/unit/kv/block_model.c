@@ -49,18 +49,60 @@ void sli_sequence_draw(sli_rng *rng, uint64_t request, sli_sequence *drawn) {
     }
 }
 
+/* ---- What groups keep ---- */
+
+/* The first slot, counted from 1, that the token behind `tokens` or a later one looks at. */
+static int64_t first_seen(const sli_group *group, int64_t tokens) {
+    int64_t begin = 0;
+    switch (group->kind) {
+    case SLI_GROUP_SLIDING:
+        return tokens + 1 - (group->span_tokens - 1);
+    case SLI_GROUP_CHUNKED:
+        while (begin + group->span_tokens <= tokens) {
+            begin += group->span_tokens;
+        }
+        return begin + 1;
+    case SLI_GROUP_STATE:
+        return tokens;
+    case SLI_GROUP_GROWING:
+    case SLI_GROUP_KEPT: /* not in these tests */
+    case SLI_GROUP_FIXED:
+        break;
+    }
+    return 1;
+}
+
+bool sli_model_is_passed(const sli_group *group, int64_t position, int64_t tokens) {
+    return (position + 1) * group->block_tokens < first_seen(group, tokens);
+}
+
+bool sli_model_is_reached(const sli_group *group, int64_t position, int64_t tokens) {
+    return group->kind == SLI_GROUP_FIXED ? position < group->fixed_blocks
+                                          : position * group->block_tokens < tokens;
+}
+
 /* ---- Questions ---- */
+
+static sli_layout one_group(int64_t block_tokens) {
+    return (sli_layout){
+        .align_tokens = block_tokens,
+        .group_count = 1,
+        .groups = {{.kind = SLI_GROUP_GROWING, .block_tokens = block_tokens, .block_pages = 1}},
+    };
+}
 
 void sli_model_init(sli_block_model *model, const sli_pool_config *config) {
     *model = (sli_block_model){
-        .block_count = config->block_count,
+        .layout = config->layout != NULL ? *config->layout : one_group(config->block_tokens),
+        .page_count = config->block_count,
         .block_tokens = config->block_tokens,
         .has_index = config->has_index,
         .caches_generated = config->caches_generated,
-        .free_blocks = config->block_count,
+        .free_pages = config->block_count,
     };
-    for (int block = 0; block < model->block_count; block++) {
-        model->queue[block] = block;
+    for (int page = 0; page < model->page_count; page++) {
+        model->pages[page] = (sli_model_page){.first = page, .next = SLI_MODEL_NONE};
+        model->queue[page] = page;
     }
 }
 
@@ -74,81 +116,152 @@ int64_t sli_model_blocks_for(const sli_block_model *model, int64_t tokens) {
 
 int64_t sli_model_cached(const sli_block_model *model) {
     int64_t count = 0;
-    for (int64_t place = 0; place < model->free_blocks; place++) {
-        count += model->blocks[model->queue[place]].contents != NULL;
+    for (int64_t place = 0; place < model->free_pages; place++) {
+        int first = model->pages[model->queue[place]].first;
+        count += model->pages[first].contents != NULL;
     }
     return count;
 }
 
-int sli_model_find(const sli_block_model *model, const sli_sequence *sequence, int64_t length) {
-    int oldest = -1;
-    for (int block = 0; block < model->block_count; block++) {
-        const sli_model_block *candidate = &model->blocks[block];
-        if (candidate->contents != NULL && candidate->length == length &&
+int sli_model_find(const sli_block_model *model, const sli_sequence *sequence, int group,
+                   int64_t length) {
+    int oldest = SLI_MODEL_NONE;
+    for (int page = 0; page < model->page_count; page++) {
+        const sli_model_page *candidate = &model->pages[page];
+        if (candidate->contents != NULL && candidate->group == group &&
+            candidate->length == length &&
             memcmp(candidate->contents->tokens, sequence->tokens,
                    (size_t)length * sizeof(uint64_t)) == 0 &&
-            (oldest < 0 || candidate->published_at < model->blocks[oldest].published_at)) {
-            oldest = block;
+            (oldest < 0 || candidate->published_at < model->pages[oldest].published_at)) {
+            oldest = page;
         }
     }
     return oldest;
 }
 
+/* All that a group keeps of a prefix is there; adds the free pages of it. */
+static bool has_all(const sli_block_model *model, const sli_sequence *sequence, int g,
+                    int64_t tokens, int64_t *free_pages) {
+    const sli_group *group = &model->layout.groups[g];
+    for (int64_t p = 0; group->block_pages > 0 && sli_model_is_reached(group, p, tokens); p++) {
+        if (sli_model_is_passed(group, p, tokens)) {
+            continue;
+        }
+        int found = sli_model_find(model, sequence, g, (p + 1) * group->block_tokens);
+        if (found < 0) {
+            return false;
+        }
+        *free_pages += model->pages[found].holders == 0 ? group->block_pages : 0;
+    }
+    return true;
+}
+
 sli_hit sli_model_lookup(const sli_block_model *model, const sli_sequence *sequence,
                          int64_t max_tokens) {
-    sli_hit hit = {0};
-    while ((hit.blocks + 1) * model->block_tokens <= max_tokens) {
-        int found = sli_model_find(model, sequence, (hit.blocks + 1) * model->block_tokens);
-        if (found < 0) {
-            break;
+    int64_t align_tokens = model->layout.align_tokens;
+    int64_t tokens = model->has_index ? max_tokens - max_tokens % align_tokens : 0;
+    for (; tokens > 0; tokens -= align_tokens) {
+        int64_t free_pages = 0;
+        int g = 0;
+        while (g < model->layout.group_count && has_all(model, sequence, g, tokens, &free_pages)) {
+            g++;
         }
-        hit.blocks++;
-        hit.free_blocks += model->blocks[found].holders == 0;
+        if (g == model->layout.group_count) {
+            return (sli_hit){tokens / model->block_tokens, free_pages};
+        }
     }
-    return hit;
+    return (sli_hit){0};
 }
 
 /* ---- The queue ---- */
 
-static void leave_queue(sli_block_model *model, int block) {
+static void leave_queue(sli_block_model *model, int page) {
     int64_t place = 0;
-    while (model->queue[place] != block) {
+    while (model->queue[place] != page) {
         place++;
     }
-    model->free_blocks--;
+    model->free_pages--;
     memmove(&model->queue[place], &model->queue[place + 1],
-            (size_t)(model->free_blocks - place) * sizeof model->queue[0]);
+            (size_t)(model->free_pages - place) * sizeof model->queue[0]);
 }
 
-void sli_model_take(sli_block_model *model, sli_block_table *table) {
-    int block = model->queue[0];
-    leave_queue(model, block);
-    model->evictions += model->blocks[block].contents != NULL;
-    model->blocks[block] = (sli_model_block){.holders = 1};
-    table->blocks[table->count++] = block;
+/* A block is lost with the first page of it that is handed out; the others are of no block then. */
+static int take_page(sli_block_model *model) {
+    int taken = model->queue[0];
+    int page = model->pages[taken].first;
+    leave_queue(model, taken);
+    model->evictions += model->pages[page].contents != NULL;
+    while (page >= 0) {
+        int next = model->pages[page].next;
+        model->pages[page] = (sli_model_page){.first = page, .next = SLI_MODEL_NONE};
+        page = next;
+    }
+    return taken;
+}
+
+void sli_model_take(sli_block_model *model, int group, sli_block_table *table) {
+    int first = SLI_MODEL_NONE;
+    int last = SLI_MODEL_NONE;
+    for (int64_t i = 0; i < model->layout.groups[group].block_pages; i++) {
+        int page = take_page(model);
+        first = i == 0 ? page : first;
+        model->pages[page] = (sli_model_page){
+            .holders = 1, .first = first, .next = SLI_MODEL_NONE, .group = group};
+        if (i > 0) {
+            model->pages[last].next = page;
+        }
+        last = page;
+    }
+    table->blocks[table->count++] = first;
 }
 
 void sli_model_share(sli_block_model *model, sli_block_table *table, int block) {
-    if (model->blocks[block].holders++ == 0) {
-        leave_queue(model, block);
+    for (int page = block; page >= 0; page = model->pages[page].next) {
+        if (model->pages[page].holders++ == 0) {
+            leave_queue(model, page);
+        }
     }
-    model->blocks[block].shares++;
+    model->pages[block].shares++;
     table->blocks[table->count++] = block;
 }
 
-void sli_model_give_last(sli_block_model *model, sli_block_table *table, bool puts_back) {
-    int block = table->blocks[--table->count];
-    if (--model->blocks[block].holders > 0) {
-        return;
-    }
-    int64_t place = puts_back ? 0 : model->free_blocks;
+void sli_model_skip(sli_block_table *table) {
+    table->blocks[table->count++] = SLI_MODEL_NONE;
+}
+
+static void enter_queue(sli_block_model *model, int page, int64_t place) {
     memmove(&model->queue[place + 1], &model->queue[place],
-            (size_t)(model->free_blocks - place) * sizeof model->queue[0]);
-    model->queue[place] = block;
-    model->free_blocks++;
+            (size_t)(model->free_pages - place) * sizeof model->queue[0]);
+    model->queue[place] = page;
+    model->free_pages++;
+}
+
+void sli_model_give(sli_block_model *model, sli_block_table *table, int64_t position,
+                    bool puts_back) {
+    int page = table->blocks[position];
+    table->blocks[position] = SLI_MODEL_NONE;
+    for (; page >= 0; page = model->pages[page].next) {
+        if (--model->pages[page].holders == 0) {
+            enter_queue(model, page, puts_back ? 0 : model->free_pages);
+        }
+    }
+}
+
+void sli_model_give_last(sli_block_model *model, sli_block_table *table, bool puts_back) {
+    sli_model_give(model, table, --table->count, puts_back);
 }
 
 /* ---- Contents ---- */
+
+void sli_model_publish(sli_block_model *model, int block, int group, const sli_sequence *sequence,
+                       int64_t length) {
+    sli_model_page *it = &model->pages[block];
+    it->contents = sequence;
+    it->group = group;
+    it->length = length;
+    it->shares = 0;
+    it->published_at = model->publications++;
+}
 
 bool sli_model_publish_next(sli_block_model *model, sli_block_table *table,
                             const sli_sequence *sequence, int64_t tokens) {
@@ -157,18 +270,17 @@ bool sli_model_publish_next(sli_block_model *model, sli_block_table *table,
     if (!model->has_index || length > tokens || (is_generated && !model->caches_generated)) {
         return false;
     }
-    sli_model_block *block = &model->blocks[table->blocks[table->published++]];
-    block->contents = sequence;
-    block->length = length;
-    block->shares = 0;
-    block->published_at = model->publications++;
+    int block = table->blocks[table->published++];
+    if (block >= 0) {
+        sli_model_publish(model, block, 0, sequence, length);
+    }
     return true;
 }
 
 void sli_model_forget(sli_block_model *model, const sli_sequence *sequence) {
-    for (int block = 0; block < model->block_count; block++) {
-        sli_model_block *it = &model->blocks[block];
-        if (it->contents == sequence && it->length > sequence->shared_tokens) {
+    for (int page = 0; page < model->page_count; page++) {
+        sli_model_page *it = &model->pages[page];
+        if (it->contents == sequence && it->length > sequence->shared_tokens && it->holders == 0) {
             it->contents = NULL;
         }
     }

@@ -203,6 +203,8 @@ static void degrees_that_do_not_divide_are_passed_over(void **state) {
     heads.kv_heads = 7;
     sli_layer_part mixer = *run->mixer;
     mixer.values = &heads;
+    mixer.facts = (sli_part_facts){0};
+    mixer.kind->describe(&heads, qwen->hidden, &mixer.facts);
     sli_layer_run odd_run = *run;
     odd_run.mixer = &mixer;
     sli_architecture odd = *qwen;
@@ -320,6 +322,94 @@ static void fits_when_all_pages_of_one_token_do(void **state) {
     sli_diag_fini(&diag);
 }
 
+/* ---- Workspace ---- */
+
+static sli_budget_query long_query(const char *kernel, int64_t tp) {
+    sli_budget_query query = query_of(qwen, h200, tp);
+    query.options.max_batched_tokens = 32768;
+    query.options.max_model_tokens = 32768;
+    query.kernel = sli_attention_kernel_find(kernel);
+    assert_non_null(query.kernel);
+    return query;
+}
+
+/* 64 heads: 32,768 x 32,768 x 2 B for each, which are 128 GiB; a sum in fp32 for each query; 256
+ * decode rows in 32 parts of 64 x 129 x 4 B. */
+static void a_kernel_has_its_workspace_out_of_the_cache(void **state) {
+    (void)state;
+    static const struct {
+        const char *kernel;
+        int64_t workspace_bytes;
+    } cases[] = {{"naive", INT64_C(128) << 30},
+                 {"fa1", 32768 * 64 * 4},
+                 {"fa3", 32768 * 64 * 4},
+                 {"split_kv", 256 * 32 * 64 * 129 * 4}};
+    sli_memory_config config = memory_of("{}");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        sli_budget_query query = long_query(cases[i].kernel, 1);
+        sli_budget with;
+        sli_budget without;
+        sli_budget_compute(&config, &query, &with);
+        query.kernel = NULL;
+        sli_budget_compute(&config, &query, &without);
+        assert_int_equal(without.workspace_bytes, 0);
+        assert_int_equal(with.workspace_bytes, cases[i].workspace_bytes);
+        assert_int_equal(with.kv_bytes, without.kv_bytes - cases[i].workspace_bytes);
+    }
+}
+
+/* Half of the heads and weights, 64 GiB + 30.51 GiB + 1.77 + 1.5, fit into the 126.36 GiB of one
+ * of two H200. */
+static void scores_that_are_written_down_do_not_fit(void **state) {
+    (void)state;
+    sli_memory_config config = memory_of("{}");
+    sli_budget_query query = long_query("naive", 1);
+    sli_diag diag = {0};
+    sli_budget budget;
+    assert_int_equal(sli_budget_find(&config, &query, (sli_mark){0}, NULL, &diag, &budget),
+                     SL_ERR_FIT);
+    assert_non_null(strstr(diag.first->message, "128.00 GiB for the scores of naive attention"));
+    assert_non_null(strstr(diag.first->message,
+                           "; tp 2 is the smallest that fits; flash attention (attention.kernel: "
+                           "fa2) writes no scores down"));
+    sli_diag_fini(&diag);
+    diag = (sli_diag){0};
+    query.kernel = sli_attention_kernel_find("fa2");
+    assert_int_equal(sli_budget_find(&config, &query, (sli_mark){0}, NULL, &diag, &budget), SL_OK);
+    query = long_query("naive", 2);
+    assert_int_equal(sli_budget_find(&config, &query, (sli_mark){0}, NULL, &diag, &budget), SL_OK);
+    assert_int_equal(budget.workspace_bytes, INT64_C(64) << 30);
+    assert_int_equal(diag.error_count, 0);
+    /* flash attention is no remedy for those who have it */
+    query.kernel = sli_attention_kernel_find("fa2");
+    config = memory_of("{utilization: 0.1}");
+    assert_int_equal(sli_budget_find(&config, &query, (sli_mark){0}, NULL, &diag, &budget),
+                     SL_ERR_FIT);
+    assert_non_null(strstr(diag.first->message, "0.00 GiB for the workspace of fa2 attention"));
+    assert_null(strstr(diag.first->message, "flash attention"));
+    sli_diag_fini(&diag);
+}
+
+/* The guide, chapter 13: 128 heads at 32,768 tokens write down 256 GiB. */
+static void naive_attention_of_128_heads_writes_256_gib(void **state) {
+    (void)state;
+    const sli_architecture *v3 = NULL;
+    sli_diag diag = {0};
+    assert_int_equal(
+        sli_architecture_read(&arena, "deepseek-v3", (sli_catalogue_site){0}, &diag, &v3), SL_OK);
+    sli_memory_config config = memory_of("{}");
+    sli_budget_query query = query_in(v3, h200, 1, "fp8", "bf16");
+    query.options.max_batched_tokens = 32768;
+    query.options.max_model_tokens = 32768;
+    query.kernel = sli_attention_kernel_find("naive");
+    sli_budget budget;
+    assert_int_equal(sli_budget_find(&config, &query, (sli_mark){0}, NULL, &diag, &budget),
+                     SL_ERR_FIT);
+    assert_non_null(strstr(diag.first->message, "256.00 GiB for the scores of naive attention"));
+    assert_non_null(strstr(diag.first->message, "flash attention"));
+    sli_diag_fini(&diag);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(qwen_on_one_h100_has_2227_blocks),
@@ -335,6 +425,9 @@ int main(void) {
         cmocka_unit_test(without_a_layout_it_knows_the_other_terms),
         cmocka_unit_test(formats_weigh_what_they_say),
         cmocka_unit_test(fits_when_all_pages_of_one_token_do),
+        cmocka_unit_test(a_kernel_has_its_workspace_out_of_the_cache),
+        cmocka_unit_test(scores_that_are_written_down_do_not_fit),
+        cmocka_unit_test(naive_attention_of_128_heads_writes_256_gib),
     };
     return cmocka_run_group_tests(tests, read_all, free_all);
 }

@@ -94,10 +94,11 @@ static void ranks_share_everything_evenly(void **state) {
         const sli_architecture *model = read_model(*state, names[m]);
         for (int i = 0; i < SLI_TP_COUNT; i++) {
             int64_t tp = sli_tp_degrees[i];
-            assert_true(sli_parallel_divides(model, tp));
+            sli_placement placement = sli_placement_of_tp(tp);
+            assert_true(sli_parallel_is_even(model, tp));
             assert_int_equal(tp * token_bytes(model, tp), token_bytes(model, 1));
-            assert_int_equal(tp * sli_params_rank_bytes(model, &sli_weight_formats[0], tp),
-                             2 * sli_params_total(model));
+            assert_int_equal(tp * sli_placement_params(model, &placement, 0),
+                             sli_params_total(model));
         }
     }
 }
@@ -106,14 +107,17 @@ static void weights_on_a_rank_round_up(void **state) {
     sli_architecture odd = *read_model(*state, "llama-3.1-8b");
     odd.hidden = 1;
     odd.vocab_tokens = 128257;
-    int64_t bytes = 2 * sli_params_total(&odd);
-    assert_int_not_equal(bytes % 8, 0);
-    assert_int_equal(sli_params_rank_bytes(&odd, &sli_weight_formats[0], 8), bytes / 8 + 1);
+    sli_placement eight = sli_placement_of_tp(8);
+    int64_t table_rows = 128257 / 8 + 1;
+    int64_t layer_params = (sli_params_total(&odd) - 2 * 128257) / 8;
+    assert_int_equal(sli_placement_weights_bytes(&odd, &sli_weight_formats[0], &eight, 0),
+                     2 * (layer_params + 2 * table_rows));
     /* 17 bytes for 32 parameters, a rest of less than that as well. */
     const sli_weight_format *mxfp4 = sli_weight_format_find("mxfp4");
     int64_t groups = sli_params_total(&odd) / 32 + 1;
     assert_int_not_equal(sli_params_total(&odd) % 32, 0);
-    assert_int_equal(sli_params_rank_bytes(&odd, mxfp4, 1), groups * 17);
+    assert_int_equal(sli_placement_weights_bytes(&odd, mxfp4, &sli_placement_alone, 0),
+                     groups * 17);
 }
 
 /* Reads a model with these attentions, feed-forwards and layers. */
@@ -149,10 +153,12 @@ static void refuses_ranks_that_do_not_divide(void **state) {
     const sli_architecture *few_heads = NULL;
     assert_int_equal(read_text(w, "{" FULL "}", "{" DENSE "}", "[[1, full, dense]]", &few_heads),
                      SL_OK);
-    assert_false(sli_parallel_divides(few_heads, 4));
-    assert_int_equal(sli_parallel_check(few_heads, 4, mark, "replicas.tp", &w->diag),
+    assert_true(sli_parallel_can_run(few_heads, 4)); /* two key-value heads are copied */
+    assert_false(sli_parallel_is_even(few_heads, 4));
+    assert_false(sli_parallel_can_run(few_heads, 8));
+    assert_int_equal(sli_parallel_check(few_heads, 8, mark, "replicas.tp", &w->diag),
                      SL_ERR_CONFIG);
-    has_message(w, "2 key-value heads of m; 1 and 2 do");
+    has_message(w, "8 ranks do not share out the 4 heads of m evenly; 1, 2 and 4 do");
 
     /* The last of three runs is the one that cannot be cut. */
     const sli_architecture *odd_width = NULL;
@@ -161,9 +167,18 @@ static void refuses_ranks_that_do_not_divide(void **state) {
                      SL_OK);
     assert_int_equal(sli_parallel_check(odd_width, 2, mark, "replicas.tp", &w->diag),
                      SL_ERR_CONFIG);
-    has_message(w, "127 columns of the feed-forward of m; only 1 does");
+    has_message(w, "127 columns of the feed-forward of m evenly; only 1 does");
     assert_int_equal(w->diag.last->mark.line, 3);
     assert_string_equal(w->diag.last->path, "replicas.tp");
+
+    const sli_architecture *odd_experts = NULL;
+    assert_int_equal(read_text(w, "{" FULL "}",
+                               "{odd: {type: moe, experts: 8, top_k: 2, width: 126}}",
+                               "[[1, full, odd]]", &odd_experts),
+                     SL_OK);
+    assert_int_equal(sli_parallel_check(odd_experts, 4, mark, "replicas.tp", &w->diag),
+                     SL_ERR_CONFIG);
+    has_message(w, "126 columns of an expert of m evenly; 1 and 2 do");
 }
 
 static void unknown_name_suggests_the_nearest(void **state) {
@@ -241,12 +256,120 @@ static void layers_add_up_over_runs(void **state) {
     assert_int_equal(token_bytes(model, 1), 5 * 2 * 2 * 16 * 2);
 }
 
-/* The engine runs full attention and dense feed-forwards so far. */
-static void says_what_cannot_be_run(void **state) {
+/* Runs as they are, with the names of their parts. */
+static void has_runs(const sli_table *layers, const char *wanted) {
+    char text[256] = "";
+    const sli_layer_run *runs = layers->rows;
+    for (size_t i = 0; i < layers->count; i++) {
+        size_t length = strlen(text);
+        snprintf(text + length, sizeof text - length, "%s%lld %s %s", i > 0 ? ", " : "",
+                 (long long)runs[i].count, runs[i].mixer->name, runs[i].ffn->name);
+    }
+    assert_string_equal(text, wanted);
+}
+
+#define AGAIN "again: {type: gqa, q_heads: 4, kv_heads: 2, head_dim: 16, kv: shared}"
+
+static void repeats_stand_for_their_runs(void **state) {
+    world *w = *state;
+    const sli_architecture *model = NULL;
+    const char *ffns = "{" DENSE ", wide: {type: dense, width: 256}}";
+    assert_int_equal(read_text(w, "{" FULL "}", ffns,
+                               "[[3, full, dense], [2, [[1, full, wide], [4, full, dense]]], "
+                               "[1, [[7, full, wide]]], [5, full, dense], [3, [[1, full, wide]]]]\n"
+                               "mtp_layers: [[2, [[1, full, dense], [1, full, wide]]]]",
+                               &model),
+                     SL_OK);
+    has_runs(&model->layers, "3 full dense, 1 full wide, 4 full dense, 1 full wide, 4 full dense, "
+                             "7 full wide, 5 full dense, 1 full wide, 1 full wide, 1 full wide");
+    has_runs(&model->mtp_layers, "1 full dense, 1 full wide, 1 full dense, 1 full wide");
+    assert_int_equal(sli_architecture_layers(model), 3 + 2 * 5 + 7 + 5 + 3);
+}
+
+/* The lender may stand in the repeat itself, but in front. */
+static void repeats_lend_to_each_other(void **state) {
+    world *w = *state;
+    const sli_architecture *model = NULL;
+    const char *attention = "{" FULL ", " AGAIN "}";
+    assert_int_equal(read_text(w, attention, "{" DENSE "}",
+                               "[[2, [[1, full, dense], [3, again, dense]]]]", &model),
+                     SL_OK);
+    has_runs(&model->layers, "1 full dense, 3 again dense, 1 full dense, 3 again dense");
+    assert_int_equal(read_text(w, attention, "{" DENSE "}",
+                               "[[2, [[3, again, dense], [1, full, dense]]]]", &model),
+                     SL_ERR_CONFIG);
+    has_message(w, "'again' shares what no earlier layer keeps");
+    assert_int_equal(w->diag.error_count, 1);
+    assert_int_equal(w->diag.first->mark.column, 15);
+}
+
+/* Line 8 of the text, behind `layers: `. */
+typedef struct repeat_mistake {
+    const char *layers;
+    int column;
+    const char *path;
+    const char *message;
+} repeat_mistake;
+
+static void is_found_once(const repeat_mistake *m) {
+    world w = {0};
+    const sli_architecture *model = NULL;
+    assert_int_equal(read_text(&w, "{" FULL "}", "{" DENSE "}", m->layers, &model), SL_ERR_CONFIG);
+    const sli_diag_entry *found = w.diag.first;
+    if (w.diag.error_count != 1 || strcmp(found->path, m->path) != 0 ||
+        strstr(found->message, m->message) == NULL || found->mark.line != 8 ||
+        found->mark.column != m->column) {
+        sli_diag_print(&w.diag, stderr);
+        fail_msg("of %s: not only 8:%d: %s: %s", m->layers, m->column, m->path, m->message);
+    }
+    tear_down((void *[]){&w});
+}
+
+static void mistakes_in_repeats_are_found_once(void **state) {
+    (void)state;
+    static const repeat_mistake mistakes[] = {
+        {"[[0, [[1, full, dense]]]]", 11, "layers.times", "must be between 1 and 10000, found '0'"},
+        {"[[10001, [[1, full, dense]]]]", 11, "layers.times", "must be between 1 and 10000"},
+        {"[[x, [[1, full, dense]]]]", 11, "layers.times", "expected a whole number, found 'x'"},
+        {"[[[2], [[1, full, dense]]]]", 11, "layers.times",
+         "expected a whole number, found a list"},
+        {"[[~, [[1, full, dense]]]]", 11, "layers[0][0]", "has no value"},
+        {"[[2, []]]", 14, "layers", "expected the rows to repeat, found none"},
+        {"[[2, [1, full, dense]]]", 15, "layers", "the rows stand in a list of their own"},
+        {"[[2, [{a: b}]]]", 15, "layers", "expected a row to repeat, found a mapping"},
+        {"[[1, full, dense], [2, [[1, full, dense], [2, [[1, full, dense]]]]]]", 51, "layers",
+         "a repeat cannot stand in another one"},
+        {"[[2, [[1, full, dense]], dense]]", 14, "layers[0].attention",
+         "expected a text, found a list"},
+        {"[[9, [[1, full]]]]", 15, "layers[0]", "expected the 3 values"},
+        {"[[9, full]]", 10, "layers[0]", "expected the 3 values"},
+        {"[[9, [[0, full, dense]]]]", 16, "layers[0].count", "must be between 1 and 10000"},
+        {"[[9, [[1, full, dense], [1, ful, dense]]]]", 37, "layers", "there is no 'ful'"},
+        {"[[5001, [[1, full, dense], [2, full, dense]]]]", 9, "layers",
+         "the repeats stand for 10002 rows, and 10000 are the most"},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        is_found_once(&mistakes[i]);
+    }
+}
+
+/* As many rows as a list without repeats may have. */
+static void repeats_have_room_for_10000_rows(void **state) {
+    const sli_architecture *model = NULL;
+    assert_int_equal(read_text(*state, "{" FULL "}", "{" DENSE "}",
+                               "[[5000, [[1, full, dense], [2, full, dense]]]]", &model),
+                     SL_OK);
+    assert_int_equal(model->layers.count, 10000);
+    assert_int_equal(sli_architecture_layers(model), 15000);
+}
+
+/* Operators were measured for full attention and dense feed-forwards. */
+static void says_what_is_not_plain(void **state) {
     world *w = *state;
     assert_null(sli_architecture_unplain(read_model(w, "llama-3.1-8b")));
     assert_null(sli_architecture_unplain(read_model(w, "qwen3-32b")));
-    assert_string_equal(sli_architecture_unplain(read_model(w, "mistral-7b-v0.1"))->name, "sliding");
+    assert_string_equal(sli_architecture_unplain(read_model(w, "mistral-7b-v0.1"))->name,
+                        "sliding");
     assert_string_equal(sli_architecture_unplain(read_model(w, "qwen3-30b-a3b"))->name, "moe");
     assert_string_equal(sli_architecture_unplain(read_model(w, "deepseek-v3"))->name, "mla");
 
@@ -348,8 +471,10 @@ int main(void) {
         BEHAVIOUR(refuses_ranks_that_do_not_divide), BEHAVIOUR(unknown_name_suggests_the_nearest),
         BEHAVIOUR(missing_file_is_an_error),         BEHAVIOUR(bad_model_file_names_every_mistake),
         BEHAVIOUR(layers_name_what_the_file_has),    BEHAVIOUR(layers_add_up_over_runs),
-        BEHAVIOUR(says_what_cannot_be_run),          BEHAVIOUR(borrowers_need_a_lender_in_front),
-        BEHAVIOUR(parts_that_cannot_be_are_refused),
+        BEHAVIOUR(says_what_is_not_plain),           BEHAVIOUR(borrowers_need_a_lender_in_front),
+        BEHAVIOUR(parts_that_cannot_be_are_refused), BEHAVIOUR(repeats_stand_for_their_runs),
+        BEHAVIOUR(repeats_lend_to_each_other),       BEHAVIOUR(mistakes_in_repeats_are_found_once),
+        BEHAVIOUR(repeats_have_room_for_10000_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

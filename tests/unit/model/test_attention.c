@@ -4,6 +4,8 @@
 #include "model/attention.h"
 #include "model/opcount.h"
 
+#include "batch_shape.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -184,6 +186,55 @@ static void counts_as_steps_do(void **state) {
     }
 }
 
+/* Of one sequence, on one rank, as batches count it. */
+static double batch_flops(const sli_architecture *model, sli_latent_way way,
+                          const sl_batch_shape *shape, const sli_growth_list *growths,
+                          bool is_decode) {
+    const sli_layer_run *runs = model->layers.rows;
+    sli_batch_sums sums;
+    sli_batch_sums_make(growths, shape, &sums);
+    double flops = 0.0;
+    for (size_t i = 0; i < model->layers.count; i++) {
+        const sli_part_facts *facts = &runs[i].mixer->facts;
+        sli_core_count count = is_decode ? sli_opcount_decodes(facts, &sli_cache_formats[0], way, 1,
+                                                               growths)
+                                         : sli_opcount_chunks(facts, &sli_cache_formats[0], way, 1,
+                                                              growths);
+        flops += (double)runs[i].count * sli_linear_at(&count.flops, &sums);
+    }
+    return flops;
+}
+
+static void is_near(double found, double expected) {
+    assert_true(found >= expected * (1.0 - 1e-12) && found <= expected * (1.0 + 1e-12));
+}
+
+/* A decode row, and a prompt of three chunks in one step each, whatever the way. */
+static void batches_take_the_way_that_is_asked_for(void **state) {
+    (void)state;
+    int latent_count = 0;
+    for (const sli_embedded *row = sli_model_files; row->name != NULL; row++) {
+        const sli_architecture *model = read_model(row->name);
+        sli_growth_list growths;
+        assert_true(sli_opcount_growths(model, &growths));
+        latent_count += sli_attention_has_latents(model) ? 1 : 0;
+        for (int way = SLI_LATENT_AS_MODEL; way <= SLI_LATENT_EXPANDED; way++) {
+            sl_batch_shape decode = {0};
+            add_decode_row(&decode, &growths, 10000);
+            is_near(batch_flops(model, (sli_latent_way)way, &decode, &growths, true),
+                    sli_attention_decode_flops(model, (sli_latent_way)way, 10000));
+            double chunks = 0.0;
+            for (int64_t at = 0; at < 10000; at += 4000) {
+                sl_batch_shape chunk = {0};
+                add_prefill_chunk(&chunk, &growths, at, at < 8000 ? 4000 : 2000);
+                chunks += batch_flops(model, (sli_latent_way)way, &chunk, &growths, false);
+            }
+            is_near(chunks, sli_attention_prefill_flops(model, (sli_latent_way)way, 10000, 4000));
+        }
+    }
+    assert_true(latent_count > 5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(naive_attention_writes_all_scores_down),
@@ -196,6 +247,7 @@ int main(void) {
         cmocka_unit_test(the_index_is_not_part_of_the_way),
         cmocka_unit_test(expanded_latents_are_keys_and_values_of_all_heads),
         cmocka_unit_test(counts_as_steps_do),
+        cmocka_unit_test(batches_take_the_way_that_is_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, release);
 }

@@ -115,13 +115,16 @@ static void kivi_has_the_bits_of_its_mean_residual(void **state) {
  * tokens a channel; the value that falls out of its buffer, in groups of 32 channels. */
 static void kivi_is_what_its_buffers_hold(void **state) {
     (void)state;
+    const sli_cache_format *kivi = sli_cache_format_find("kivi2");
     int64_t waiting_keys = 0;
     int64_t waiting_values = 0;
+    int64_t most_keys = 0;
     int64_t key_groups = 0;
     int64_t value_groups = 0;
     for (int64_t tokens = 1; tokens <= 700; tokens++) {
         waiting_keys++;
         waiting_values++;
+        most_keys = waiting_keys > most_keys ? waiting_keys : most_keys;
         if (waiting_keys == 128) {
             key_groups += waiting_keys / 32 * WIDTH;
             waiting_keys = 0;
@@ -134,7 +137,12 @@ static void kivi_is_what_its_buffers_hold(void **state) {
                          waiting_keys * WIDTH * 2 + key_groups * 12);
         assert_int_equal(kivi_bytes(SLI_ROW_VALUE, tokens, tokens),
                          waiting_values * WIDTH * 2 + value_groups * 12);
+        assert_int_equal(sli_format_residual_rows(kivi, SLI_ROW_KEY, tokens), waiting_keys);
+        assert_int_equal(sli_format_residual_rows(kivi, SLI_ROW_VALUE, tokens), waiting_values);
     }
+    assert_int_equal(sli_format_residual_most(kivi, SLI_ROW_KEY), most_keys);
+    assert_int_equal(sli_format_residual_most(kivi, SLI_ROW_VALUE), waiting_values);
+    assert_int_equal(sli_format_residual_most(kivi, SLI_ROW_LATENT), 0);
 }
 
 /* Of 200 tokens 72 keys and 128 values wait. */

@@ -27,26 +27,31 @@ static int release(void **state) {
 
 /* ---- Both sides ---- */
 
-static const char *yaml_of(const import_config *config) {
-    const char *json = import_config_json(&arena, config->text);
+static const char *yaml_of_json(const char *id, const char *json) {
     const char *yaml = NULL;
-    sli_import_request request = {.path = "config.json", .name = config->id};
+    sli_import_request request = {.path = "config.json", .name = id};
     assert_non_null(json);
     if (sli_import_text(&arena, &request, json, strlen(json), &diag, &yaml) != SL_OK) {
         sli_diag_print(&diag, stderr);
-        fail_msg("%s is not imported", config->id);
+        fail_msg("%s is not imported", id);
     }
     return yaml;
 }
 
-static const sli_architecture *import_model(const import_config *config) {
-    const char *yaml = yaml_of(config);
+static const char *yaml_of(const import_config *config) {
+    return yaml_of_json(config->id, import_config_json(&arena, config->text));
+}
+
+static const sli_architecture *resolve(const char *id, const char *yaml) {
     const sli_architecture *model = NULL;
     sli_node *root = NULL;
-    assert_int_equal(sli_tree_read_text(&arena, config->id, yaml, strlen(yaml), &diag, &root),
-                     SL_OK);
-    assert_int_equal(sli_architecture_resolve(&arena, config->id, root, &diag, &model), SL_OK);
+    assert_int_equal(sli_tree_read_text(&arena, id, yaml, strlen(yaml), &diag, &root), SL_OK);
+    assert_int_equal(sli_architecture_resolve(&arena, id, root, &diag, &model), SL_OK);
     return model;
+}
+
+static const sli_architecture *import_model(const import_config *config) {
+    return resolve(config->id, yaml_of(config));
 }
 
 static const sli_architecture *read_model(const char *id) {
@@ -192,6 +197,81 @@ static void models_have_the_figures_of_the_catalogue(void **state) {
     }
 }
 
+/* No other model has a note or mixed confidence. */
+static void what_is_assumed_is_said(void **state) {
+    static const struct {
+        const char *id;
+        const char *note;
+        int confidence;
+    } assuming[] = {
+        {"kimi-k3.1-pro", "That queries of the index come from the query latent is assumed",
+         SLI_CONFIDENCE_MIXED},
+        {"minimax-m3",
+         "One index key a token and layer is assumed; multi-token modules are not modelled",
+         SLI_CONFIDENCE_MIXED},
+        {"minimax-m1", "fp32 states are assumed", SLI_CONFIDENCE_SOLID},
+        {"jamba-v0.1", "fp32 states are assumed", SLI_CONFIDENCE_SOLID},
+        {"rwkv-7-0.4b", "fp32 states are assumed", SLI_CONFIDENCE_SOLID},
+        {"rwkv-7-1.5b", "fp32 states are assumed", SLI_CONFIDENCE_SOLID},
+        {"rwkv-7-2.9b", "fp32 states are assumed", SLI_CONFIDENCE_SOLID},
+        {"rwkv-7-7.2b", "fp32 states are assumed", SLI_CONFIDENCE_SOLID},
+    };
+    (void)state;
+    for (size_t i = 0; i < IMPORT_CONFIGS; i++) {
+        const sli_architecture *model = import_model(&import_configs[i]);
+        const char *note = "";
+        int confidence = SLI_CONFIDENCE_SOLID;
+        for (size_t k = 0; k < sizeof assuming / sizeof assuming[0]; k++) {
+            if (strcmp(assuming[k].id, model->id) == 0) {
+                note = assuming[k].note;
+                confidence = assuming[k].confidence;
+            }
+        }
+        assert_string_equal(model->note, note);
+        assert_int_equal(model->confidence, confidence);
+    }
+}
+
+/* Where the field is missing, which is overwritten here by one that makes no difference, the class
+ * decides: of these the embedding is the head, of no others. */
+static void silent_files_tie_as_their_class_does(void **state) {
+    static const char *const tied[] = {"opt-", "bloom-", "falcon-", "gemma-"};
+    static const char key[] = "tie_word_embeddings";
+    static const char other[] = "initializer_of_them";
+    (void)state;
+    assert_int_equal(sizeof key, sizeof other);
+    for (size_t i = 0; i < IMPORT_CONFIGS; i++) {
+        const char *id = import_configs[i].id;
+        char *json = sli_arena_strdup(&arena, import_config_json(&arena, import_configs[i].text));
+        for (char *at = strstr(json, key); at != NULL; at = strstr(json, key)) {
+            memcpy(at, other, sizeof other - 1);
+        }
+        bool is_tied = false;
+        for (size_t k = 0; k < sizeof tied / sizeof tied[0]; k++) {
+            is_tied |= strncmp(id, tied[k], strlen(tied[k])) == 0;
+        }
+        if (resolve(id, yaml_of_json(id, json))->has_tied_embeddings != is_tied) {
+            fail_msg("%s is not %s", id, is_tied ? "tied" : "untied");
+        }
+    }
+}
+
+static const import_config *find_config(const char *id) {
+    size_t i = 0;
+    while (strcmp(import_configs[i].id, id) != 0) {
+        i++;
+    }
+    return &import_configs[i];
+}
+
+static void weights_are_said_as_they_are_published(void **state) {
+    (void)state;
+    assert_string_equal(import_model(find_config("llama-3.1-8b"))->weights, "bf16");
+    assert_string_equal(import_model(find_config("gpt-oss-20b"))->weights, "mxfp4");
+    assert_string_equal(import_model(find_config("deepseek-v3"))->weights,
+                        "fp8 in blocks of 128 x 128");
+}
+
 /* Equal layers in a row are one run, and no part is without a layer. */
 static void files_are_as_short_as_they_can_be(void **state) {
     (void)state;
@@ -239,6 +319,9 @@ int main(void) {
         cmocka_unit_test(the_catalogue_has_no_other_models),
         cmocka_unit_test(layers_have_the_facts_of_the_catalogue),
         cmocka_unit_test(models_have_the_figures_of_the_catalogue),
+        cmocka_unit_test(what_is_assumed_is_said),
+        cmocka_unit_test(silent_files_tie_as_their_class_does),
+        cmocka_unit_test(weights_are_said_as_they_are_published),
         cmocka_unit_test(files_are_as_short_as_they_can_be),
         cmocka_unit_test(lines_are_shorter_than_100_characters),
         cmocka_unit_test(nothing_is_warned_about),

@@ -478,8 +478,8 @@ static void a_batch_is_counted_over_what_stays(void **state) {
     assert_int_equal(shape.decode_visible[0], 300);
     sli_batch_sums sums;
     sli_batch_sums_make(&growths, &shape, &sums);
-    sli_core_count count = sli_opcount_decodes(&runs[0].mixer->facts, &sli_cache_formats[0], 2,
-                                               &growths);
+    sli_core_count count = sli_opcount_decodes(&runs[0].mixer->facts, &sli_cache_formats[0],
+                                               SLI_LATENT_AS_MODEL, 2, &growths);
     assert_true(sli_linear_at(&count.flops, &sums) == 300.0 * (4 * 16 * 128 + 16));
     assert_true(sli_linear_at(&count.moved_bytes, &sums) == 300.0 * (2 * 4 * 128 * 2 + 2 * 4 * 4));
     assert_true(sli_linear_at(&count.new_bytes, &sums) == 2.0 * (2 * 4 * 128 * 2));
@@ -506,8 +506,8 @@ static void a_chunk_is_counted_over_what_it_sees(void **state) {
         shape.prefill_visible[0] = sli_growth_request_pairs(&growths.rows[0], 4000, 900, 100);
         sli_batch_sums sums;
         sli_batch_sums_make(&growths, &shape, &sums);
-        sli_core_count count = sli_opcount_chunks(&runs[0].mixer->facts, &sli_cache_formats[0], 1,
-                                                  &growths);
+        sli_core_count count = sli_opcount_chunks(&runs[0].mixer->facts, &sli_cache_formats[0],
+                                                  SLI_LATENT_AS_MODEL, 1, &growths);
         assert_true(sli_linear_at(&count.flops, &sums) == pairs[i] * 4 * 32 * 128 + besides[i]);
         assert_true(sli_linear_at(&count.moved_bytes, &sums) == keys[i] * 2 * 8 * 128 * 2);
     }

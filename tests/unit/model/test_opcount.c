@@ -241,8 +241,9 @@ static totals sum_cores(const sli_architecture *model, const sli_cache_format *c
     for (size_t i = 0; i < model->layers.count; i++) {
         const sli_part_facts *facts = &rows[i].mixer->facts;
         double layers = (double)rows[i].count;
-        sli_core_count counts[] = {sli_opcount_decodes(facts, cache, tp, growths),
-                                   sli_opcount_chunks(facts, cache, tp, growths)};
+        sli_core_count counts[] = {
+            sli_opcount_decodes(facts, cache, SLI_LATENT_AS_MODEL, tp, growths),
+            sli_opcount_chunks(facts, cache, SLI_LATENT_AS_MODEL, tp, growths)};
         for (int phase = 0; phase < 2; phase++) {
             sum.flops += layers * sli_linear_at(&counts[phase].flops, &sums);
             sum.moved_bytes += layers * sli_linear_at(&counts[phase].moved_bytes, &sums);

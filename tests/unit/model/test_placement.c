@@ -116,22 +116,28 @@ static void one_rank_has_everything(void **state) {
     }
 }
 
-/* The rule of runs is the same as this one for all models that they hold. */
-static void plain_models_are_cut_evenly(void **state) {
+/* A rank has its share of all parameters, rounded up to a row of the vocabulary, and to a group of
+ * the format. */
+static void ranks_with_equal_parts_share_everything(void **state) {
     (void)state;
     int checked = 0;
     for (const sli_embedded *row = sli_model_files; row->name != NULL; row++) {
         const sli_architecture *model = read_model(row->name);
         for (int i = 0; i < SLI_TP_COUNT && sli_architecture_unplain(model) == NULL; i++) {
-            sli_placement placement = place(sli_tp_degrees[i], 1, 1, 1, 1);
-            if (sli_parallel_divides(model, placement.tp)) {
-                for (const sli_weight_format *format = sli_weight_formats; format->name != NULL;
-                     format++) {
-                    int64_t even = sli_params_rank_bytes(model, format, placement.tp);
-                    int64_t bytes = sli_placement_weights_bytes(model, format, &placement, 0);
-                    assert_true(bytes >= even && bytes < even + format->group_bytes);
-                    checked++;
-                }
+            sli_placement placement = sli_placement_of_tp(sli_tp_degrees[i]);
+            if (!sli_parallel_is_even(model, placement.tp)) {
+                continue;
+            }
+            int64_t share = sli_params_total(model) / placement.tp;
+            int64_t row_params = model->vocab_tokens % placement.tp > 0 ? 2 * model->hidden : 0;
+            for (const sli_weight_format *format = sli_weight_formats; format->name != NULL;
+                 format++) {
+                int64_t groups = share / format->group_params;
+                int64_t more_groups = row_params / format->group_params + 1;
+                int64_t bytes = sli_placement_weights_bytes(model, format, &placement, 0);
+                assert_true(bytes >= groups * format->group_bytes);
+                assert_true(bytes <= (groups + more_groups) * format->group_bytes);
+                checked++;
             }
         }
     }
@@ -401,17 +407,36 @@ static void columns_have_to_be_divided_too(void **state) {
              "does");
 }
 
-/* Every model can lie on one rank, and what runs can cut lies so in vLLM as well. */
+/* Every model can lie on one rank, in equal parts on some, and copied on more. */
 static void runs_cut_what_vllm_cuts(void **state) {
     (void)state;
     for (const sli_embedded *row = sli_model_files; row->name != NULL; row++) {
         const sli_architecture *model = read_model(row->name);
-        for (int i = 0; i < SLI_TP_COUNT; i++) {
-            sli_placement placement = place(sli_tp_degrees[i], 1, 1, 1, 1);
-            bool is_plain = sli_architecture_unplain(model) == NULL;
-            if (sli_tp_degrees[i] == 1 || (is_plain && sli_parallel_divides(model, placement.tp))) {
-                assert_true(sli_parallel_can_place(model, &placement));
-            }
+        assert_true(sli_parallel_can_run(model, 1));
+        for (int64_t tp = 1; tp <= 16; tp++) {
+            sli_placement placement = sli_placement_of_tp(tp);
+            bool can_place = sli_parallel_can_place(model, &placement);
+            bool is_degree = tp == 1 || tp == 2 || tp == 4 || tp == 8;
+            assert_int_equal(sli_parallel_can_run(model, tp), is_degree && can_place);
+            assert_true(can_place || !sli_parallel_is_even(model, tp));
+        }
+    }
+}
+
+/* Phi-4 has 40 query heads and 10 key-value heads, Gemma 4 E2B 8 and 1, Qwen3.5 9B 16 and 4, the
+ * states of which have 32. */
+static void heads_are_copied_where_there_are_fewer(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        bool can_run[SLI_TP_COUNT]; /* on 1, 2, 4, 8 ranks */
+    } cases[] = {{"phi-4-14b", {true, true, false, false}},
+                 {"gemma-4-e2b", {true, true, true, true}},
+                 {"qwen3.5-9b", {true, true, true, true}}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const sli_architecture *model = read_model(cases[i].name);
+        for (int j = 0; j < SLI_TP_COUNT; j++) {
+            assert_int_equal(sli_parallel_can_run(model, sli_tp_degrees[j]), cases[i].can_run[j]);
         }
     }
 }
@@ -421,7 +446,7 @@ int main(void) {
         cmocka_unit_test(layers_that_are_left_go_to_stages_before_the_last),
         cmocka_unit_test(a_run_is_cut_at_the_ends_of_a_stage),
         cmocka_unit_test(one_rank_has_everything),
-        cmocka_unit_test(plain_models_are_cut_evenly),
+        cmocka_unit_test(ranks_with_equal_parts_share_everything),
         cmocka_unit_test(heads_fewer_than_ranks_are_copied),
         cmocka_unit_test(latents_and_routers_are_copied_and_experts_shared_out),
         cmocka_unit_test(shared_experts_are_on_every_rank),
@@ -436,6 +461,7 @@ int main(void) {
         cmocka_unit_test(says_what_cannot_be_and_what_can),
         cmocka_unit_test(columns_have_to_be_divided_too),
         cmocka_unit_test(runs_cut_what_vllm_cuts),
+        cmocka_unit_test(heads_are_copied_where_there_are_fewer),
     };
     return cmocka_run_group_tests(tests, NULL, release);
 }

@@ -37,6 +37,7 @@ static int remove_folder(void **state) {
 static const sli_fact_param params[] = {{"model", "llama-3.1-8b", "s.yaml:3"},
                                         {"engine.block", "16 tokens", "default"}};
 static const char *const warnings[] = {"it's thrashing"};
+static const sli_fact_group groups[] = {{"full", 12, 16, 1, 300}, {"state", 36, 32, 3, 1100}};
 
 static sli_run_facts fixture_facts(void) {
     return (sli_run_facts){.version = "0.1.0",
@@ -50,6 +51,9 @@ static sli_run_facts fixture_facts(void) {
                            .slo = fixture_slo,
                            .digest = UINT64_C(0x00ff00000000000a),
                            .simulated_ns = INT64_C(9007199254740993), /* 2^53 + 1 */
+                           .page_bytes = 400,
+                           .groups = groups,
+                           .group_count = 2,
                            .wall_s = 1.5,
                            .params = params,
                            .param_count = 2,
@@ -99,7 +103,7 @@ static void write_fixture(bool with_requests) {
 static void tables_hold_the_facts(void **state) {
     (void)state;
     write_fixture(false);
-    assert_string_equal(ask("PRAGMA user_version"), "1");
+    assert_string_equal(ask("PRAGMA user_version"), "2");
     assert_string_equal(ask("PRAGMA journal_mode"), "delete");
     assert_string_equal(ask("PRAGMA integrity_check"), "ok");
     assert_string_equal(ask("SELECT digest FROM run"), "00ff00000000000a");
@@ -111,6 +115,12 @@ static void tables_hold_the_facts(void **state) {
     assert_string_equal(ask("SELECT value || '|' || origin FROM param WHERE path = 'engine.block'"),
                         "16 tokens|default");
     assert_string_equal(ask("SELECT text FROM warning"), "it's thrashing");
+    assert_string_equal(ask("SELECT page_bytes FROM run"), "400");
+    assert_string_equal(ask("SELECT count(*) FROM kv_group"), "2");
+    assert_string_equal(ask("SELECT name || '|' || layer_count || '|' || block_tokens || '|' ||"
+                            " block_pages || '|' || block_bytes FROM kv_group"
+                            " ORDER BY layer_count DESC"),
+                        "state|36|32|3|1100");
     assert_string_equal(ask("SELECT ttft_ns || '|' || tpot_ns FROM slo"), "100|10");
     assert_string_equal(ask("SELECT count(*) FROM sqlite_schema WHERE name = 'request'"), "0");
     assert_string_equal(ask("SELECT count(*) FROM pragma_table_list"

@@ -197,12 +197,16 @@ static void a_run_is_one_object(void **state) {
     (void)state;
     static const sli_fact_param params[] = {{"engine.block", "16 tokens", "default"}};
     static const char *const warnings[] = {"it \"thrashes\""};
+    static const sli_fact_group groups[] = {{"full", 12, 16, 1, 300}, {"state", 36, 32, 3, 1100}};
     sli_run_facts facts = {.version = "0.1.0",
                            .model = "llama-3.1-8b bf16",
                            .seed = 42,
                            .slo = fixture_slo,
                            .digest = 10,
                            .simulated_ns = INT64_C(9007199254740993),
+                           .page_bytes = 400,
+                           .groups = groups,
+                           .group_count = 2,
                            .wall_s = 1.25,
                            .params = params,
                            .param_count = 1,
@@ -221,6 +225,15 @@ static void a_run_is_one_object(void **state) {
     assert_null(get(run, "hardware"));
     assert_false(json_object_get_boolean(get(run, "is_partial")));
     assert_int_equal(json_object_get_int64(get(get(run, "slo"), "ttft_ns")), 100);
+    struct json_object *layout = get(run, "layout");
+    struct json_object *states = json_object_array_get_idx(get(layout, "groups"), 1);
+    assert_int_equal(json_object_get_int64(get(layout, "page_bytes")), 400);
+    assert_int_equal(json_object_array_length(get(layout, "groups")), 2);
+    assert_string_equal(json_object_get_string(get(states, "name")), "state");
+    assert_int_equal(json_object_get_int64(get(states, "layer_count")), 36);
+    assert_int_equal(json_object_get_int64(get(states, "block_tokens")), 32);
+    assert_int_equal(json_object_get_int64(get(states, "block_pages")), 3);
+    assert_int_equal(json_object_get_int64(get(states, "block_bytes")), 1100);
     struct json_object *all = get(run, "metrics");
     assert_int_equal(json_object_object_length(all), metrics.list_count);
     assert_int_equal(json_object_object_length(get(run, "counts")), metrics.list_count);

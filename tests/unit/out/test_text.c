@@ -75,6 +75,60 @@ static void says_what_ran_and_what_came_out(void **state) {
     free(text);
 }
 
+static void a_pool_of_pages_is_told_in_bytes(void **state) {
+    (void)state;
+    static const sli_fact_group groups[] = {
+        {.name = "full", .layers = 10, .block_tokens = 4128, .block_pages = 1},
+        {.name = "sliding 128", .layers = 30, .block_tokens = 4128, .block_pages = 3},
+        {.name = "state", .layers = 9, .block_tokens = 32, .block_pages = 1},
+    };
+    sli_run_facts facts = fixture_facts();
+    facts.page_bytes = 393216;
+    facts.groups = groups;
+    facts.group_count = 3;
+    char *text = summary_of_fixture(&facts, true);
+    /* the larger pool has 200 pages of 384 KiB */
+    expect(text, "  KV           peak 50.0 % of 75 MiB a device · mean 40.0 % while busy\n"
+                 "  layout       10 full, 30 sliding 128, 9 state · blocks of 4,128, 4,128 and 32 "
+                 "tokens\n"
+                 "               page 384 KiB\n");
+    free(text);
+    facts.group_count = 2;
+    text = summary_of_fixture(&facts, true);
+    expect(text,
+           "  layout       10 full, 30 sliding 128 · blocks of 4,128 tokens · page 384 KiB\n");
+    free(text);
+    facts.group_count = 1;
+    text = summary_of_fixture(&facts, true);
+    expect(text, "  KV           peak 50.0 % of 200 blocks a replica · mean");
+    expect_no(text, "layout");
+    free(text);
+}
+
+/* One device has one pool: nothing to tell apart. */
+static void one_device_needs_no_name(void **state) {
+    (void)state;
+    static const sli_fact_group groups[] = {{.name = "full", .layers = 1, .block_tokens = 16},
+                                            {.name = "state", .layers = 1, .block_tokens = 16}};
+    sli_run_facts facts = fixture_facts();
+    facts.page_bytes = 576;
+    facts.groups = groups;
+    facts.group_count = 2;
+    sli_metrics metrics = {.step_count = 1,
+                           .replica_count = 1,
+                           .pool_blocks = 3,
+                           .kv_peak_frac = {.kind = SLI_VALUE_REAL, .real = 0.5},
+                           .kv_mean_frac = {.kind = SLI_VALUE_REAL, .real = 0.25}};
+    char *text = summary(&facts, &metrics);
+    expect(text, "  KV           peak 50.0 % of 1.688 KiB · mean 25.0 % while busy");
+    expect(text, " · page 576 B\n");
+    free(text);
+    facts.tp_count = 2;
+    text = summary(&facts, &metrics);
+    expect(text, "  KV           peak 50.0 % of 1.688 KiB a device · mean");
+    free(text);
+}
+
 static void no_hits_are_no_finding_without_ids(void **state) {
     (void)state;
     sli_run_facts facts = fixture_facts();
@@ -304,6 +358,8 @@ static void slowest_requests_of_a_burst_are_placed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_ran_and_what_came_out),
+        cmocka_unit_test(a_pool_of_pages_is_told_in_bytes),
+        cmocka_unit_test(one_device_needs_no_name),
         cmocka_unit_test(no_hits_are_no_finding_without_ids),
         cmocka_unit_test(states_where_quantiles_come_from),
         cmocka_unit_test(running_time_names_the_large_parts),

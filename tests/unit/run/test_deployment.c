@@ -1,5 +1,5 @@
 /*
- * What a scenario says about formats and pages, as its deployment understands it.
+ * What a scenario says about formats, pages and attention, as its deployment understands it.
  */
 #include "run/deployment.h"
 
@@ -23,11 +23,15 @@ typedef struct world {
     sli_deployment deployment;
 } world;
 
+static sl_err deploy_text(world *w, const char *text, const char *set) {
+    *w = (world){0};
+    sl_err err = sli_scenario_read_text("s.yaml", text, &set, 1, &w->diag, &w->file);
+    return err == SL_OK ? sli_deployment_create(&w->file, &w->diag, &w->deployment) : err;
+}
+
 /* The deployment with one more setting. */
 static sl_err deploy(world *w, const char *set) {
-    *w = (world){0};
-    sl_err err = sli_scenario_read_text("s.yaml", scenario_text, &set, 1, &w->diag, &w->file);
-    return err == SL_OK ? sli_deployment_create(&w->file, &w->diag, &w->deployment) : err;
+    return deploy_text(w, scenario_text, set);
 }
 
 static void leave(world *w) {
@@ -52,21 +56,79 @@ static void takes_every_format_by_its_name(void **state) {
         snprintf(set, sizeof set, "model.kv=%s", sli_cache_formats[i].name);
         sl_err err = deploy(&w, set);
         assert_int_equal(w.file.values.model.kv, i);
-        bool is_refused = sli_format_has_residual(&sli_cache_formats[i]);
-        assert_int_equal(err, is_refused ? SL_ERR_CONFIG : SL_OK);
+        assert_int_equal(err, SL_OK);
         leave(&w);
     }
 }
 
-static void says_why_a_format_cannot_be_run(void **state) {
+static void nothing_is_shared_where_rows_wait(void **state) {
     (void)state;
     world w;
-    assert_int_equal(deploy(&w, "model.kv=kivi2"), SL_ERR_CONFIG);
-    assert_int_equal(w.diag.error_count, 1);
+    assert_int_equal(deploy(&w, "model.kv=kivi2"), SL_OK);
+    assert_int_equal(w.diag.warning_count, 1);
     assert_string_equal(w.diag.first->path, "model.kv");
     assert_string_equal(w.diag.first->message,
-                        "the cache of llama-3.1-8b cannot be cut into pages: kivi2 keeps the "
-                        "latest rows in bf16, outside of blocks; sluice estimate counts it");
+                        "rows that wait in bf16 to be quantised cannot be shared, so no prefix is "
+                        "ever found, as with prefix.index: none");
+    assert_false(w.deployment.cluster.engine.pool.has_index);
+    assert_int_equal(w.deployment.budget.least_blocks, 43 + 1);
+    leave(&w);
+}
+
+/* The kernels and ways of model/attention.h, in its order, behind auto. */
+static void takes_every_kernel_and_way_by_its_name(void **state) {
+    (void)state;
+    world w;
+    char set[64];
+    assert_int_equal(deploy(&w, "attention.kernel=auto"), SL_OK);
+    assert_int_equal(w.deployment.budget.workspace_bytes, 0);
+    leave(&w);
+    for (int i = 0; sli_attention_kernels[i].name != NULL; i++) {
+        snprintf(set, sizeof set, "attention.kernel=%s", sli_attention_kernels[i].name);
+        deploy(&w, set);
+        assert_int_equal(w.file.values.attention.kernel, i + 1);
+        leave(&w);
+    }
+    assert_int_equal(deploy(&w, "attention.kernel=fa4"), SL_ERR_CONFIG);
+    assert_non_null(strstr(w.diag.first->message, "auto, naive, fa1, fa2, fa3, split_kv"));
+    leave(&w);
+    static const char *const ways[] = {"auto", "absorbed", "expanded"};
+    for (int i = SLI_LATENT_AS_MODEL; i <= SLI_LATENT_EXPANDED; i++) {
+        snprintf(set, sizeof set, "attention.mla_decode=%s", ways[i]);
+        deploy(&w, set);
+        assert_int_equal(w.file.values.attention.decode_way, i);
+        leave(&w);
+        snprintf(set, sizeof set, "attention.mla_prefill=%s", ways[i]);
+        deploy(&w, set);
+        assert_int_equal(w.file.values.attention.prefill_way, i);
+        leave(&w);
+    }
+}
+
+/* 131,072 tokens of context and 8,192 of a step: 64 GiB of scores, or 8,192 x 32 sums in fp32. */
+static void kernels_reach_the_budget(void **state) {
+    (void)state;
+    world w;
+    assert_int_equal(deploy(&w, "attention.kernel=naive"), SL_ERR_FIT);
+    assert_non_null(strstr(w.diag.first->message, "64.00 GiB for the scores of naive attention"));
+    leave(&w);
+    assert_int_equal(deploy(&w, "attention.kernel=fa3"), SL_OK);
+    assert_int_equal(w.deployment.budget.workspace_bytes, 8192 * 32 * 4);
+    leave(&w);
+}
+
+static void only_latents_can_be_expanded(void **state) {
+    (void)state;
+    world w;
+    assert_int_equal(deploy(&w, "attention.mla_prefill=expanded"), SL_ERR_CONFIG);
+    assert_int_equal(w.diag.error_count, 1);
+    assert_string_equal(w.diag.first->path, "attention.mla_prefill");
+    assert_string_equal(w.diag.first->message,
+                        "llama-3.1-8b has no layers of type mla, whose latents are absorbed or "
+                        "expanded; leave it at auto");
+    leave(&w);
+    assert_int_equal(deploy(&w, "attention.mla_decode=absorbed"), SL_ERR_CONFIG);
+    assert_string_equal(w.diag.first->path, "attention.mla_decode");
     leave(&w);
 }
 
@@ -123,10 +185,59 @@ static void windows_and_states_are_choices(void **state) {
     leave(&w);
 }
 
+static const char latents_text[] =
+    "model: {name: deepseek-v3, weights: fp8}\n"
+    "hardware: h200\n"
+    "replicas: {tp: 8}\n"
+    "workload: {source: poisson, rate: 1 /s, requests: 1, prompt: {fixed: 9 tokens}, "
+    "output: {fixed: 9 tokens}}\n";
+
+/* Of a decode row, or of a chunk of 4,096 tokens behind as many. */
+static double attention_ns(const char *set, bool is_decode) {
+    static const sl_batch_shape row = {.tokens = 1,
+                                       .sequences = 1,
+                                       .emitting = 1,
+                                       .decodes = 1,
+                                       .decode_kv_tokens = 8192,
+                                       .decode_kv_max = 8192};
+    static const sl_batch_shape chunk = {.tokens = 4096,
+                                         .sequences = 1,
+                                         .prefills = 1,
+                                         .prefill_tokens = 4096,
+                                         .prefill_kv_tokens = 8192,
+                                         .prefill_kv_max = 8192,
+                                         .prefill_pairs = 4096 * 4096 + 4096 * 4097 / 2};
+    world w;
+    sl_step_cost cost;
+    assert_int_equal(deploy_text(&w, latents_text, set), SL_OK);
+    const sl_cost_model *model = &w.deployment.cluster.cost;
+    model->ops->step(model->self, is_decode ? &row : &chunk, &cost);
+    leave(&w);
+    return cost.cause_ns[SL_CAUSE_ATTENTION];
+}
+
+/* Absorbed rows and expanded chunks, unless it says otherwise; the other way takes longer. */
+static void ways_and_kernels_reach_the_cost_model(void **state) {
+    (void)state;
+    double row_ns = attention_ns("seed=1", true);
+    double chunk_ns = attention_ns("seed=1", false);
+    assert_true(attention_ns("attention.mla_decode=absorbed", true) == row_ns);
+    assert_true(attention_ns("attention.mla_decode=expanded", true) > row_ns);
+    assert_true(attention_ns("attention.mla_decode=expanded", false) == chunk_ns);
+    assert_true(attention_ns("attention.mla_prefill=expanded", false) == chunk_ns);
+    assert_true(attention_ns("attention.mla_prefill=absorbed", false) > chunk_ns);
+    assert_true(attention_ns("attention.mla_prefill=absorbed", true) == row_ns);
+    assert_true(attention_ns("attention.kernel=fa1", false) > chunk_ns);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_every_format_by_its_name),
-        cmocka_unit_test(says_why_a_format_cannot_be_run),
+        cmocka_unit_test(nothing_is_shared_where_rows_wait),
+        cmocka_unit_test(takes_every_kernel_and_way_by_its_name),
+        cmocka_unit_test(kernels_reach_the_budget),
+        cmocka_unit_test(only_latents_can_be_expanded),
+        cmocka_unit_test(ways_and_kernels_reach_the_cost_model),
         cmocka_unit_test(formats_reach_the_budget),
         cmocka_unit_test(the_engine_has_the_block_of_the_layout),
         cmocka_unit_test(windows_and_states_are_choices),

@@ -1,5 +1,6 @@
-#include "model/import_json.h"
+#include "config/json.h"
 
+#include "config/bytes.h"
 #include "config/node.h"
 #include "config/path.h"
 #include "config/text.h"
@@ -10,7 +11,6 @@
 
 /* No honest file comes near these; they keep hostile ones from taking hours or all memory. */
 enum { KEYS_MAX = 8192, NODES_MAX = 1000 * 1000 };
-#define TEXT_MAX_BYTES ((size_t)16 * 1024 * 1024)
 
 typedef struct json_reader {
     sli_arena *arena;
@@ -284,7 +284,7 @@ static sl_err read_word(json_reader *reader, const char **text) {
     return SL_OK;
 }
 
-bool sli_import_json_is_null(const sli_node *node) {
+bool sli_json_is_null(const sli_node *node) {
     return node->kind == SLI_NODE_SCALAR && !node->is_quoted && strcmp(node->text, "null") == 0;
 }
 
@@ -392,8 +392,8 @@ static sl_err read_document(json_reader *reader, sli_node **root) {
     return reader->at == reader->end ? SL_OK : expected(reader, "the end of the file");
 }
 
-sl_err sli_import_json_text(sli_arena *arena, const char *name, const char *text, size_t length,
-                            sli_diag *diag, sli_node **root) {
+sl_err sli_json_read_text(sli_arena *arena, const char *name, const char *text, size_t length,
+                          sli_diag *diag, sli_node **root) {
     static const char byte_order_mark[] = {'\xEF', '\xBB', '\xBF'};
     json_reader reader = {.arena = arena,
                           .diag = diag,
@@ -402,6 +402,10 @@ sl_err sli_import_json_text(sli_arena *arena, const char *name, const char *text
                           .end = text + length,
                           .line = 1,
                           .column = 1};
+    if (length > SLI_TEXT_MAX_BYTES) {
+        sli_diag_error(diag, (sli_mark){.file = name}, NULL, "larger than 16 MiB");
+        return SL_ERR_CONFIG;
+    }
     if (length >= sizeof byte_order_mark && memcmp(text, byte_order_mark, 3) == 0) {
         reader.at += sizeof byte_order_mark;
     }
@@ -418,40 +422,12 @@ sl_err sli_import_json_text(sli_arena *arena, const char *name, const char *text
 /* ---- Files ---- */
 
 static sl_err cannot_read(const char *path, int error, sli_diag *diag) {
-    char reason[128];
-    if (strerror_r(error, reason, sizeof reason) != 0) {
-        snprintf(reason, sizeof reason, "error %d", error);
-    }
-    sli_diag_error(diag, (sli_mark){.file = path}, NULL, "cannot read it: %s", reason);
+    sli_diag_error(diag, (sli_mark){.file = path}, NULL, "cannot read it: %s",
+                   sli_reason_of(error).text);
     return SL_ERR_CONFIG;
 }
 
-/* All bytes; the caller frees them, also after a failure. */
-static sl_err read_bytes(FILE *file, const char *path, sli_diag *diag, char **text,
-                         size_t *length) {
-    size_t size = 0;
-    size_t used = 0;
-    while (used == size && size <= TEXT_MAX_BYTES) {
-        size = size == 0 ? 64 * (size_t)1024 : 2 * size;
-        char *larger = realloc(*text, size);
-        if (larger == NULL) {
-            return SL_ERR_NOMEM;
-        }
-        *text = larger;
-        used += fread(larger + used, 1, size - used, file);
-    }
-    if (ferror(file)) {
-        return cannot_read(path, errno, diag);
-    }
-    if (used > TEXT_MAX_BYTES) {
-        sli_diag_error(diag, (sli_mark){.file = path}, NULL, "larger than 16 MiB");
-        return SL_ERR_CONFIG;
-    }
-    *length = used;
-    return SL_OK;
-}
-
-sl_err sli_import_json_file(sli_arena *arena, const char *path, sli_diag *diag, sli_node **root) {
+sl_err sli_json_read_file(sli_arena *arena, const char *path, sli_diag *diag, sli_node **root) {
     const char *name = sli_arena_strdup(arena, path);
     if (name == NULL) {
         return SL_ERR_NOMEM;
@@ -462,11 +438,12 @@ sl_err sli_import_json_file(sli_arena *arena, const char *path, sli_diag *diag, 
     }
     char *text = NULL;
     size_t length = 0;
-    sl_err err = read_bytes(file, name, diag, &text, &length);
-    fclose(file);
+    sl_err err = sli_bytes_read(file, &text, &length);
     if (err == SL_OK) {
-        err = sli_import_json_text(arena, name, text, length, diag, root);
+        err = ferror(file) ? cannot_read(name, errno, diag)
+                           : sli_json_read_text(arena, name, text, length, diag, root);
     }
+    fclose(file);
     free(text);
     return err;
 }

@@ -2,8 +2,9 @@
  * The JSON reader: what RFC 8259 allows and forbids, and where it says that things stand. libyaml,
  * which reads most JSON too, is the oracle of trees and places.
  */
+#include "config/json.h"
+
 #include "import_configs.h"
-#include "model/import_json.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +33,7 @@ static int tear_down(void **state) {
 }
 
 static sl_err read_bytes(world *w, const char *text, size_t length, sli_node **root) {
-    return sli_import_json_text(&w->arena, "c.json", text, length, &w->diag, root);
+    return sli_json_read_text(&w->arena, "c.json", text, length, &w->diag, root);
 }
 
 static const sli_node *read_text(world *w, const char *text) {
@@ -74,6 +75,16 @@ static void escapes_become_characters(void **state) {
     assert_string_equal(text_of(root, "key"), "");
 }
 
+/* The first and the last character of each length in UTF-8, by RFC 3629, and both ends of pairs. */
+static void characters_have_their_bytes(void **state) {
+    const sli_node *root = read_text(*state,
+                                     "{\"a\": \" ~\\u0001\\u007f\\u0080\\u07ff\\u0800\\uffff\", "
+                                     "\"b\": \"\\ud800\\udc00\\udbff\\udfff\\ud7ff\\ue000\"}");
+    assert_string_equal(text_of(root, "a"), " ~\x01\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xEF\xBF\xBF");
+    assert_string_equal(text_of(root, "b"),
+                        "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF\xED\x9F\xBF\xEE\x80\x80");
+}
+
 /* Python writes the last three. */
 static void words_and_numbers_keep_their_text(void **state) {
     static const char *const words[] = {
@@ -91,10 +102,10 @@ static void words_and_numbers_keep_their_text(void **state) {
 
 static void null_is_not_the_word_null(void **state) {
     const sli_node *root = read_text(*state, "{\"a\": null, \"b\": \"null\", \"c\": [null]}");
-    assert_true(sli_import_json_is_null(sli_node_find(root, "a")));
-    assert_false(sli_import_json_is_null(sli_node_find(root, "b")));
-    assert_false(sli_import_json_is_null(sli_node_find(root, "c")));
-    assert_true(sli_import_json_is_null(sli_node_find(root, "c")->first));
+    assert_true(sli_json_is_null(sli_node_find(root, "a")));
+    assert_false(sli_json_is_null(sli_node_find(root, "b")));
+    assert_false(sli_json_is_null(sli_node_find(root, "c")));
+    assert_true(sli_json_is_null(sli_node_find(root, "c")->first));
 }
 
 static void a_byte_order_mark_is_skipped(void **state) {
@@ -194,6 +205,9 @@ static void mistakes_are_found_where_they_are(void **state) {
         {"{\"a\": \"\\ud83d\"}", 1, 8, "an escape that is none"},
         {"{\"a\": \"\\ud83d\\u0041\"}", 1, 8, "an escape that is none"},
         {"{\"a\": \"\\ude00\"}", 1, 8, "an escape that is none"},
+        {"{\"a\": \"\\ud800\\udbff\"}", 1, 8, "an escape that is none"},
+        {"{\"a\": \"\\ud800\\ue000\"}", 1, 8, "an escape that is none"},
+        {"{\"a\": \"x\x1Fy\"}", 1, 9, "a string cannot hold the byte 0x1F"},
         {"{\"a\": 1,\n \"b\": 2,\n \"a\": 3}", 3, 2,
          "duplicate key 'a'; the first is in line 1, column 2"},
     };
@@ -220,29 +234,34 @@ static void a_nul_byte_ends_nothing(void **state) {
     assert_int_equal(read_bytes(*state, text, sizeof text - 1, &root), SL_ERR_CONFIG);
 }
 
-/* Objects within objects, 64 below the file, as in YAML. */
-static void depth_has_a_limit(void **state) {
-    for (int depth = 64; depth <= 65; depth++) {
-        char text[1024] = "";
-        for (int i = 0; i < depth; i++) {
-            strcat(text, "{\"a\":");
-        }
-        strcat(text, "1");
-        for (int i = 0; i < depth; i++) {
-            strcat(text, "}");
-        }
-        sli_node *root = NULL;
-        assert_int_equal(read_bytes(*state, text, strlen(text), &root),
-                         depth == 64 ? SL_OK : SL_ERR_CONFIG);
+/* A text so many times, a 1, and another text as often. */
+static sl_err read_nested(world *w, const char *opening, const char *closing, int depth) {
+    char text[1024] = "{\"k\":";
+    for (int i = 0; i < depth; i++) {
+        strcat(text, opening);
     }
+    strcat(text, "1");
+    for (int i = 0; i < depth; i++) {
+        strcat(text, closing);
+    }
+    strcat(text, "}");
+    sli_node *root = NULL;
+    return read_bytes(w, text, strlen(text), &root);
+}
+
+/* 64 levels below the object of the file, as in YAML. */
+static void depth_has_a_limit(void **state) {
+    assert_int_equal(read_nested(*state, "{\"a\":", "}", 63), SL_OK);
+    assert_int_equal(read_nested(*state, "{\"a\":", "}", 64), SL_ERR_CONFIG);
+    assert_int_equal(read_nested(*state, "[", "]", 63), SL_OK);
+    assert_int_equal(read_nested(*state, "[", "]", 64), SL_ERR_CONFIG);
 }
 
 static void files_that_cannot_be_read_are_named(void **state) {
     world *w = *state;
     sli_node *root = NULL;
-    assert_int_equal(sli_import_json_file(&w->arena, "no/such.json", &w->diag, &root),
-                     SL_ERR_CONFIG);
-    assert_int_equal(sli_import_json_file(&w->arena, ".", &w->diag, &root), SL_ERR_CONFIG);
+    assert_int_equal(sli_json_read_file(&w->arena, "no/such.json", &w->diag, &root), SL_ERR_CONFIG);
+    assert_int_equal(sli_json_read_file(&w->arena, ".", &w->diag, &root), SL_ERR_CONFIG);
     assert_string_equal(w->diag.first->mark.file, "no/such.json");
     assert_string_equal(w->diag.first->message, "cannot read it: No such file or directory");
     assert_string_equal(w->diag.last->message, "cannot read it: Is a directory");
@@ -252,6 +271,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(places_count_characters_and_tabs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(escapes_become_characters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(characters_have_their_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(words_and_numbers_keep_their_text, set_up, tear_down),
         cmocka_unit_test_setup_teardown(null_is_not_the_word_null, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_byte_order_mark_is_skipped, set_up, tear_down),

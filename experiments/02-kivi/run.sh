@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Keys and values in 2 bits, the latest in 16: KIVI.
+# shellcheck source=experiments/figures.sh
+. "$(dirname "$0")/../figures.sh"
+
+model=llama-2-7b
+elements=$((2 * 32 * 32 * 128)) # of a token: keys and values, layers, heads, width
+
+# bits TOKENS: of an element, with the rows that wait at that length
+bits() {
+    calc "8 * $(estimate request_bytes $model --kv kivi2 --tokens "$1") / ($1 * $elements)"
+}
+
+# bits_by_hand TOKENS ROWS: that wait at most. Of keys the remainder waits, of values always the
+# latest; 2 bits and the scale and zero point of 32 elements make 3.
+bits_by_hand() {
+    calc "3 + 13 * ($1 % $2 + ($1 < $2 ? $1 : $2)) / (2 * $1)"
+}
+
+# lengths PROMPT OUTPUT FORMAT: options of a run
+lengths() {
+    printf '%s\n' --set "workload.prompt={fixed: $1 tokens}" --set "workload.output={fixed: $2 tokens}" \
+        --set "engine.max_model_len=$(($1 + $2)) tokens" --set "model.kv=$3"
+}
+
+# batch PROMPT OUTPUT FORMAT: the largest that the device has room for
+batch() {
+    local options
+    readarray -t options < <(lengths "$@")
+    seats wave.yaml "${options[@]}"
+}
+
+# speed BATCH FORMAT: tokens a second of a batch of 160 + 338
+speed() {
+    measure wave.yaml --set model.kv="$2" \
+        --set workload.concurrency="$1" --set workload.requests="$1"
+    metric output_throughput_tokens_per_s
+}
+
+# peak_bytes BATCH FORMAT: weights, activations and cache
+peak_bytes() {
+    measure wave.yaml --set model.kv="$2" \
+        --set workload.concurrency="$1" --set workload.requests="$1"
+    calc "$(estimate bytes $model) + $(estimate activation_bytes $model --hardware a100-80g) +
+        $(metric kv_peak_blocks) * $(metric page_bytes)"
+}
+
+exact "bits an element, 512 tokens" 4.625 "$(bits 512)"
+exact "bits an element, 2,048 tokens" 3.406 "$(bits 2048)"
+exact "bits an element, 4,096 tokens" 3.203 "$(bits 4096)"
+exact "bits an element, 32,768 tokens" 3.025 "$(bits 32768)"
+
+plain=$(batch 160 338 bf16) kivi=$(batch 160 338 kivi2)
+ordered "batch beside 16 bits, 160 + 338 tokens" "up to 4" "$(calc "$kivi / $plain")" x
+ordered "the same, 512 + 512" "up to 4" "$(calc "$(batch 512 512 kivi2) / $(batch 512 512 bf16)")" x
+ordered "the same, 2,048 + 2,048" "up to 4" \
+    "$(calc "$(batch 2048 2048 kivi2) / $(batch 2048 2048 bf16)")" x
+unnamed "160 + 338, by hand, if 32 rows wait" "$(calc "16 / $(bits_by_hand 498 32)")" x
+
+ordered "tokens/s beside 16 bits, largest batches" "2.35 to 3.47" \
+    "$(calc "$(speed "$kivi" kivi2) / $(speed "$plain" bf16)")" x
+
+peak=$(peak_bytes "$plain" bf16)
+ordered "peak memory of 16 bits beside it" 2.6 "$(calc "$peak / $(peak_bytes "$plain" kivi2)")" x
+rest=$(calc "$peak - $plain * 498 * 2 * $elements")
+unnamed "the same, by hand, if 32 rows wait" "$(calc "
+    $peak / ($rest + $plain * 498 * $elements * $(bits_by_hand 498 32) / 8)")" x
+without "quality in 2 bits" "almost the same"
+
+finish "KIVI: keys and values in 2 bits (Liu et al., ICML 2024)"

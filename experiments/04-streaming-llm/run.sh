@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Attention sinks and a window in place of the whole stream: StreamingLLM.
+# shellcheck source=experiments/figures.sh
+. "$(dirname "$0")/../figures.sh"
+
+# kept_ms MODEL TOKENS: of a token when so many before it are kept
+kept_ms() {
+    measure chat.yaml --set model="$(windowed "$1" "$2")" --set "workload.prompt={fixed: $2 tokens}"
+    calc "$(metric itl_mean_ns) / 1000000"
+}
+
+# computed_ms MODEL TOKENS: when so many before it are computed again for each token
+computed_ms() {
+    measure chat.yaml --set model="$1" --set "workload.prompt={fixed: $2 tokens}" \
+        --set 'workload.output={fixed: 1 tokens}' --set 'engine.max_model_len=4097 tokens'
+    calc "$(metric ttft_mean_ns) / 1000000"
+}
+
+# speedup MODEL TOKENS
+speedup() {
+    calc "$(computed_ms "$@") / $(kept_ms "$@")"
+}
+
+stream=(--set model="$(windowed llama-2-7b 4096)" --set 'cost={fixed: {step: 1 ms}}'
+    --set 'workload.output={fixed: 4000000 tokens}')
+measure chat.yaml "${stream[@]}"
+exact "tokens generated" 4,000,000 "$(calc "$(metric computed_tokens) - 4096 + 1")"
+exact "blocks of 16 for 4,096 of them, by hand" 257 "$(metric kv_peak_blocks)"
+for kept in 256 512 1024 2048; do
+    unnamed "faster than computing again, 13B, $kept kept" "$(speedup llama-2-13b $kept)" x
+done
+within "faster than computing again, 13B, 4096 kept" 22.2 25 "$(speedup llama-2-13b 4096)" x
+unnamed "faster than computing again, 7B, 4096 kept" "$(speedup llama-2-7b 4096)" x
+without "perplexity of 4 million tokens" stable
+
+finish "StreamingLLM: attention sinks and a window (Xiao et al., ICLR 2024)"

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# DeepSeek V4 in pages.
+# shellcheck source=experiments/figures.sh
+. "$(dirname "$0")/../figures.sh"
+
+# gib MODEL FORMAT: what a request of 1,048,576 tokens keeps and grows with
+gib() {
+    calc "$(estimate growing_bytes "$1" --tokens 1Mi --kv "$2") / 1024 ^ 3"
+}
+
+# block_bytes MODEL: pages that 256 tokens take in those layers that grow, as a run lays them out
+block_bytes() {
+    measure long.yaml --set model.name="$1" --set 'workload.output={fixed: 1 tokens}'
+    calc "$(metric block_pages) * $(metric page_bytes)"
+}
+
+# held_bytes MODEL TOKENS: pages of a request of so many, while it decodes
+held_bytes() {
+    local rank=(--kv fp8_ds_mla --hardware h200 --tp 8 --tokens "$2")
+    calc "$(estimate request_pages "$1" "${rank[@]}") * $(estimate page_bytes "$1" "${rank[@]}")"
+}
+
+# buckets TOKENS: bytes of a request in pages of the largest, the middle and the smallest size
+buckets() {
+    local all middle small
+    all=$(held_bytes deepseek-v4-pro "$1")
+    middle=$(calc "$(held_bytes ./c4a.yaml "$1") - $(held_bytes ./c4a-keys.yaml "$1")")
+    small=$(calc "31 * $c128a * $1 / 256")
+    echo "$(calc "$all - $middle - $small") $middle $small"
+}
+
+v4=$(gib deepseek-v4-pro bf16) v32=$(gib deepseek-v3.2 bf16)
+exact "1,048,576 tokens, V4-Pro, 16 bits" 9.62 "$v4" GiB
+exact "the same, 61 layers as in V3.2" 83.9 "$v32" GiB
+exact "times smaller" 8.7 "$(calc "$v32 / $v4")" x
+within "times smaller in fp8 with an fp4 index" 2 5 "$(calc "$v4 / $(gib deepseek-v4-pro fp8_ds_mla_mxfp4)")" x
+
+keys=$(calc "$(block_bytes ./c4a-keys.yaml) / 30")
+index=$(calc "$(block_bytes ./c4a.yaml) / 30 - $keys")
+c128a=$(calc "$(block_bytes ./c128a.yaml) / 31")
+exact "largest page: 64 entries of a c4a layer" 37,440 "$keys" B
+exact "middle page: 64 keys of its index" 8,640 "$index" B
+exact "smallest page: 2 entries of a c128a layer" 1,728 "$c128a" B
+exact "256 tokens in all layers, by hand" 1,435,968 "$(block_bytes deepseek-v4-pro)" B
+
+measure long.yaml
+exact "1,048,576 tokens at most, by hand" 5,928,925,248 \
+    "$(calc "$(metric kv_peak_blocks) * $(metric page_bytes)")" B
+
+# Three pools that hold requests of 1,048,576 tokens and nothing else are given some of 4,096.
+read -r large middle small < <(buckets 1048576)
+read -r large_4k middle_4k small_4k < <(buckets 4096)
+unnamed "stranded by three pools of fixed size" "$(calc "
+    100 - 100 * $large / $large_4k * ($large_4k + $middle_4k + $small_4k) / ($large + $middle + $small)")" %
+without "quality of compressed attention" -
+
+finish "DeepSeek V4 in pages (vLLM, April 2026)"
