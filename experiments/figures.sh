@@ -31,8 +31,6 @@ fi
 cd "$here" || exit 1
 
 rows=()
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 
 # ---- asking sluice ----
 
@@ -94,13 +92,19 @@ seats() {
     echo "$low"
 }
 
-# windowed MODEL TOKENS: a file with a model of the catalogue whose layers of full attention see and keep
-# so many latest tokens, and whose context is endless
-windowed() {
-    sed -e "s/head_dim: [0-9]*/&, window: $2 tokens/" \
-        -e 's/^context_native: .*/context_native: 1000000000 tokens/' \
-        ../../workloads/models/"$1".yaml >"$scratch/$1-$2.yaml"
-    echo "$scratch/$1-$2.yaml"
+# token_steps OUTPUT ARGUMENT...: tokens that one user's request holds, summed over its steps
+token_steps() {
+    measure "${@:2}" --set "workload.output={fixed: $1 tokens}" \
+        --set workload.concurrency=1 --set workload.requests=1 \
+        --set engine.policy=vllm_v1 --set 'engine.max_batched_tokens=1000000 tokens' \
+        --set 'engine.block=1 tokens' --set memory.kv_blocks=1000000 \
+        --set 'cost={fixed: {step: 1 ms}}'
+    calc "1000000 * $(metric kv_mean_frac) * $(metric step_count)"
+}
+
+# held_tokens OUTPUT ARGUMENT...: that a request holds in its last step, which a shorter output lacks
+held_tokens() {
+    calc "int($(token_steps "$1" "${@:2}") - $(token_steps $(($1 - 1)) "${@:2}") + 0.5)"
 }
 
 # ---- arithmetic ----

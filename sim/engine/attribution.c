@@ -50,18 +50,6 @@ void sli_own_split(const sl_step_cost *alone, int64_t step_ns, sli_own *own) {
     settle(shares_ns, left_ns, own);
 }
 
-void sli_own_add(sli_own *sum, const sli_own *own) {
-    for (int i = 0; i < SL_CAUSE_COUNT; i++) {
-        sum->cause_ns[i] += own->cause_ns[i];
-    }
-}
-
-void sli_own_subtract(sli_own *sum, const sli_own *own) {
-    for (int i = 0; i < SL_CAUSE_COUNT; i++) {
-        sum->cause_ns[i] -= own->cause_ns[i];
-    }
-}
-
 int64_t sli_own_total(const sli_own *own) {
     int64_t total_ns = 0;
     for (int i = 0; i < SL_CAUSE_COUNT; i++) {

@@ -23,8 +23,17 @@ typedef struct sli_own {
  */
 void sli_own_split(const sl_step_cost *alone, int64_t step_ns, sli_own *own);
 
-void sli_own_add(sli_own *sum, const sli_own *own);
-void sli_own_subtract(sli_own *sum, const sli_own *own);
+static inline void sli_own_add(sli_own *sum, const sli_own *own) {
+    for (int i = 0; i < SL_CAUSE_COUNT; i++) {
+        sum->cause_ns[i] += own->cause_ns[i];
+    }
+}
+
+static inline void sli_own_subtract(sli_own *sum, const sli_own *own) {
+    for (int i = 0; i < SL_CAUSE_COUNT; i++) {
+        sum->cause_ns[i] -= own->cause_ns[i];
+    }
+}
 
 int64_t sli_own_total(const sli_own *own);
 

@@ -128,7 +128,3 @@ sl_request *sli_core_victim(const sli_core *core) {
     }
     return worst;
 }
-
-int64_t sli_core_waiting(const sli_core *core) {
-    return core->queue.count + core->shared->count;
-}

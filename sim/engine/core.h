@@ -107,6 +107,8 @@ void sli_core_leave_lockstep(sli_core *core, sl_request *request);
 sl_request *sli_core_victim(const sli_core *core);
 
 /* Requests waiting in its own queue and in the shared one. */
-int64_t sli_core_waiting(const sli_core *core);
+static inline int64_t sli_core_waiting(const sli_core *core) {
+    return core->queue.count + core->shared->count;
+}
 
 #endif

@@ -17,12 +17,23 @@ static int64_t steps_allowed(const sli_jump *jump, const sli_core *core) {
     return sli_min_i64(steps, sli_lockstep_steps_to_finish(&core->lockstep));
 }
 
+/* Whether so many steps cannot run short, whoever needs blocks when: without windows nobody needs
+ * one more often than it fills one. */
+static bool has_plenty(const sli_core *core, int64_t steps) {
+    const sli_lockstep *lockstep = &core->lockstep;
+    int64_t most_blocks = lockstep->count * (1 + steps / lockstep->block_tokens);
+    return !lockstep->has_stairs && most_blocks * lockstep->block_pages <= core->pool.free_blocks;
+}
+
 /* The first step's blocks are taken already; the others must find theirs free, among them what
  * windows leave behind at the end of the step before, which may be room for who waits. */
 static int64_t steps_with_blocks(const sli_core *core, int64_t steps) {
     const sli_lockstep *lockstep = &core->lockstep;
     bool may_admit = core->pool.window_count > 0 && sli_core_waiting(core) > 0;
     int64_t free_blocks = core->pool.free_blocks;
+    if (has_plenty(core, steps)) {
+        return steps;
+    }
     for (int64_t i = 1; i < steps; i++) {
         if (!sli_lockstep_is_quiet(lockstep, i)) {
             return i;

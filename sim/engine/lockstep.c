@@ -408,19 +408,6 @@ bool sli_lockstep_stairs_are_quiet(const sli_lockstep *lockstep, int64_t ahead) 
     return true;
 }
 
-int64_t sli_lockstep_longest(const sli_lockstep *lockstep) {
-    return lockstep->step - lockstep->longest.items[0].key;
-}
-
-int64_t sli_lockstep_steps_to_finish(const sli_lockstep *lockstep) {
-    return lockstep->finish.items[0].key - lockstep->step;
-}
-
-sl_request *sli_lockstep_finished(const sli_lockstep *lockstep) {
-    bool is_due = lockstep->finish.count > 0 && lockstep->finish.items[0].key == lockstep->step;
-    return is_due ? lockstep->finish.items[0].request : NULL;
-}
-
 void sli_lockstep_advance(sli_lockstep *lockstep, const sli_world *world, int64_t now_ns,
                           const sli_own *own) {
     for (size_t i = 0; i < lockstep->cohort_count; i++) {

@@ -148,13 +148,20 @@ static inline sl_request *sli_lockstep_due(const sli_lockstep *lockstep) {
 }
 
 /* Computed tokens of the longest member; there is one. */
-int64_t sli_lockstep_longest(const sli_lockstep *lockstep);
+static inline int64_t sli_lockstep_longest(const sli_lockstep *lockstep) {
+    return lockstep->step - lockstep->longest.items[0].key;
+}
 
 /* Steps until the first member emits its last token; there is one; >= 1. */
-int64_t sli_lockstep_steps_to_finish(const sli_lockstep *lockstep);
+static inline int64_t sli_lockstep_steps_to_finish(const sli_lockstep *lockstep) {
+    return lockstep->finish.items[0].key - lockstep->step;
+}
 
 /* A member whose last token is out, or NULL; it is still a member. */
-sl_request *sli_lockstep_finished(const sli_lockstep *lockstep);
+static inline sl_request *sli_lockstep_finished(const sli_lockstep *lockstep) {
+    bool is_over = lockstep->finish.count > 0 && lockstep->finish.items[0].key == lockstep->step;
+    return is_over ? lockstep->finish.items[0].request : NULL;
+}
 
 /* All members compute one token that comes out now, each with so much own time; tells the gaps to
  * the probes. O(cohorts). */

@@ -99,12 +99,8 @@ static sl_answer short_of(int64_t missing_blocks) {
  * so that the last full block of what is known ends a chunk (vLLM, _mamba_block_aligned_split). A
  * chunk within one block is left alone: vLLM would wait for a larger budget.
  */
-static int64_t cut_to_state(const sli_core *core, const sl_request *request,
-                            int64_t computed_tokens, int64_t tokens) {
-    int64_t block_tokens = core->state_block_tokens;
-    if (block_tokens == 0 || request->known_tokens - computed_tokens <= 1) {
-        return tokens;
-    }
+static int64_t cut_chunk(const sl_request *request, int64_t computed_tokens, int64_t tokens,
+                         int64_t block_tokens) {
     int64_t last_tokens = request->known_tokens - request->known_tokens % block_tokens;
     int64_t end_tokens = computed_tokens + tokens;
     if (end_tokens < last_tokens) {
@@ -113,6 +109,12 @@ static int64_t cut_to_state(const sli_core *core, const sl_request *request,
     }
     bool passes_last = computed_tokens < last_tokens && last_tokens < end_tokens;
     return passes_last ? last_tokens - computed_tokens : tokens;
+}
+
+static int64_t cut_to_state(const sli_core *core, const sl_request *request,
+                            int64_t computed_tokens, int64_t tokens) {
+    bool is_cut = core->state_block_tokens > 0 && request->known_tokens - computed_tokens > 1;
+    return is_cut ? cut_chunk(request, computed_tokens, tokens, core->state_block_tokens) : tokens;
 }
 
 /* ---- Taking for many at once ---- */
@@ -173,8 +175,10 @@ static int64_t sum_of_needs(const sli_core *core, offer each, const sl_request *
          request = request->next_loose) {
         blocks += need_blocks(core, request, want_tokens(core, request, each));
     }
-    return blocks - need_blocks(core, last, want_tokens(core, last, each)) +
-           need_blocks(core, last, last_tokens);
+    int64_t wanted_tokens = want_tokens(core, last, each);
+    return last_tokens == wanted_tokens ? blocks
+                                        : blocks - need_blocks(core, last, wanted_tokens) +
+                                              need_blocks(core, last, last_tokens);
 }
 
 static const sl_request *first_taken(const sli_core *core) {

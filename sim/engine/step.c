@@ -39,7 +39,7 @@ static bool is_decode_row(const sl_request *request) {
     return request->planned_tokens == 1 && request->computed_tokens > 0;
 }
 
-/* What the cost model asks for besides. */
+/* What the cost model asks for besides; apart from the rest, which is all that others need. */
 static void add_visible(sl_batch_shape *shape, const sli_lockstep *lockstep,
                         const sl_request *request) {
     int64_t *sums = is_decode_row(request) ? shape->decode_visible : shape->prefill_visible;
@@ -53,8 +53,7 @@ static bool emits(const sl_request *request) {
     return request->computed_tokens + request->planned_tokens == request->known_tokens;
 }
 
-static void add_loose(sl_batch_shape *shape, const sli_lockstep *lockstep,
-                      const sl_request *request) {
+static void add_loose(sl_batch_shape *shape, const sl_request *request) {
     int64_t chunk_tokens = request->planned_tokens;
     shape->tokens += chunk_tokens;
     shape->sequences++;
@@ -64,8 +63,14 @@ static void add_loose(sl_batch_shape *shape, const sli_lockstep *lockstep,
     } else {
         add_prefill(shape, chunk_tokens, request->computed_tokens);
     }
-    if (lockstep->rows_count > 0) {
-        add_visible(shape, lockstep, request);
+}
+
+static void add_visible_of_loose(sl_batch_shape *shape, const sli_core *core) {
+    for (const sl_request *request = core->first_loose; request != NULL;
+         request = request->next_loose) {
+        if (request->planned_tokens > 0) {
+            add_visible(shape, &core->lockstep, request);
+        }
     }
 }
 
@@ -77,9 +82,12 @@ void sli_core_shape(const sli_core *core, sli_step_shape *shape) {
     for (const sl_request *request = core->first_loose; request != NULL;
          request = request->next_loose) {
         if (request->planned_tokens > 0) {
-            add_loose(&shape->whole, &core->lockstep, request);
+            add_loose(&shape->whole, request);
             shape->emitting_chunks += emits(request) && !is_decode_row(request);
         }
+    }
+    if (core->lockstep.rows_count > 0) {
+        add_visible_of_loose(&shape->whole, core);
     }
 }
 
@@ -104,7 +112,10 @@ static void own_of_chunk(const sl_cost_model *model, const sli_lockstep *lockste
                          sl_request *request) {
     sl_batch_shape alone = {0};
     sl_step_cost cost;
-    add_loose(&alone, lockstep, request);
+    add_loose(&alone, request);
+    if (lockstep->rows_count > 0) {
+        add_visible(&alone, lockstep, request);
+    }
     model->ops->step(model->self, &alone, &cost);
     sli_own_split(&cost, step_ns, &request->step_own);
 }

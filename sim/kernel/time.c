@@ -16,7 +16,3 @@ int64_t sli_time_round(double ns) {
     bool is_up = rest > 0.5 || (!(rest < 0.5) && whole % 2 != 0);
     return is_up ? whole + 1 : whole;
 }
-
-int64_t sli_time_add(int64_t a_ns, int64_t b_ns) {
-    return a_ns > SLI_NEVER - b_ns ? SLI_NEVER : a_ns + b_ns;
-}

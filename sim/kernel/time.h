@@ -19,6 +19,8 @@
 int64_t sli_time_round(double ns);
 
 /* a + b, or SLI_NEVER when that overflows; both >= 0. */
-int64_t sli_time_add(int64_t a_ns, int64_t b_ns);
+static inline int64_t sli_time_add(int64_t a_ns, int64_t b_ns) {
+    return a_ns > SLI_NEVER - b_ns ? SLI_NEVER : a_ns + b_ns;
+}
 
 #endif

@@ -28,14 +28,6 @@ bool sli_block_key_equals(sli_block_key a, sli_block_key b) {
     return a.id == b.id && a.scope == b.scope && a.end_block == b.end_block;
 }
 
-/* The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014) over both words of the key. */
-size_t sli_block_key_hash(sli_block_key key) {
-    uint64_t x = key.id ^ (((uint64_t)key.scope << 32 | key.end_block) * 0x9e3779b97f4a7c15u);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return (size_t)(x ^ (x >> 31));
-}
-
 /* Every unit has the end of a block in it, so comparing units compares the blocks. */
 static int64_t agreement_by_units(const sl_content *a, const sl_content *b, int64_t from_block,
                                   int64_t to_block, int64_t block_tokens) {

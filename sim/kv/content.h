@@ -37,8 +37,14 @@ sli_block_key sli_content_key(const sl_content *content, int64_t end_block, int6
 
 bool sli_block_key_equals(sli_block_key a, sli_block_key b);
 
-/* Well mixed in all bits. */
-size_t sli_block_key_hash(sli_block_key key);
+/* Well mixed in all bits: the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014) over
+ * both words of the key. */
+static inline size_t sli_block_key_hash(sli_block_key key) {
+    uint64_t x = key.id ^ (((uint64_t)key.scope << 32 | key.end_block) * 0x9e3779b97f4a7c15u);
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return (size_t)(x ^ (x >> 31));
+}
 
 /*
  * How many of the blocks [from, to) have the same contents in both, counted from `from` up to the

@@ -50,12 +50,9 @@ static void look_up_runs(const sli_pool *pool, const sli_content_view *view, int
     }
 }
 
-/* Of the first group alone. Where it takes no memory nothing of it can be missing. */
+/* Of the first group alone, where it takes memory. */
 static sli_hit look_up_first(const sli_context *context, const sli_pool *pool,
                              const sli_content_view *view, int64_t max_blocks) {
-    if (pool->block_pages == 0) {
-        return (sli_hit){.blocks = max_blocks};
-    }
     sli_hit hit = {0};
     int64_t shared_blocks = shared_blocks_of(pool, view);
     look_up_runs(pool, view, sli_min_i64(shared_blocks, max_blocks), &hit);
@@ -81,13 +78,20 @@ static int64_t fit_windows(const sli_context *context, const sli_pool *pool,
     return tokens;
 }
 
+/* Where the first group takes no memory nothing of it can be missing. */
+static sli_hit look_up_growing(const sli_context *context, const sli_pool *pool,
+                               const sli_content_view *view, int64_t max_blocks) {
+    return pool->block_pages > 0 ? look_up_first(context, pool, view, max_blocks)
+                                 : (sli_hit){.blocks = max_blocks};
+}
+
 static sli_hit look_up_all(const sli_context *context, const sli_pool *pool,
                            const sli_content_view *view, int64_t max_blocks) {
     int64_t block_tokens = pool->config.block_tokens;
-    sli_hit hit = look_up_first(context, pool, view, max_blocks);
+    sli_hit hit = look_up_growing(context, pool, view, max_blocks);
     int64_t tokens = fit_windows(context, pool, view, hit.blocks * block_tokens);
     if (tokens < hit.blocks * block_tokens) {
-        hit = look_up_first(context, pool, view, tokens / block_tokens);
+        hit = look_up_growing(context, pool, view, tokens / block_tokens);
     }
     hit.free_blocks *= pool->block_pages;
     for (uint32_t i = 0; i < pool->window_count; i++) {
@@ -165,7 +169,9 @@ static void share_hits(sli_context *context, sli_pool *pool, const sli_content_v
             sli_window_share(&context->windows[i], &site, hit_tokens);
         }
     }
-    sli_pool_forget_parked_here(pool, context);
+    if (context->parked != NULL) {
+        sli_pool_forget_parked_here(pool, context);
+    }
 }
 
 /* ---- Slots ---- */

@@ -87,26 +87,23 @@ void sli_pool_fini(sli_pool *pool) {
     sli_slab_fini(&pool->window_sets);
 }
 
-int64_t sli_pool_span_blocks(const sli_pool *pool, const sli_span *span) {
+/* Blocks of its group; blank ones are of the pool. */
+static int64_t blocks_in(const sli_span *span) {
     switch (span->kind) {
     case SLI_SPAN_BLANK:
-        return span->blocks;
     case SLI_SPAN_PARKED:
-        return span->blocks * sli_pool_block_pages(pool, span->group);
+        return span->blocks;
     case SLI_SPAN_COPY:
-        return sli_run_blocks(span->run) * sli_pool_block_pages(pool, 0);
+        return sli_run_blocks(span->run);
     case SLI_SPAN_WINDOW:
-        return sli_pool_block_pages(pool, span->group);
+        return 1;
     }
     return 0; /* no other kind */
 }
 
-int64_t sli_pool_held_blocks(const sli_pool *pool) {
-    return pool->config.block_count - pool->free_blocks;
-}
-
-int64_t sli_pool_blocks_for(const sli_pool *pool, int64_t tokens) {
-    return (tokens + pool->config.block_tokens - 1) / pool->config.block_tokens;
+int64_t sli_pool_span_blocks(const sli_pool *pool, const sli_span *span) {
+    bool is_blank = span->kind == SLI_SPAN_BLANK;
+    return blocks_in(span) * (is_blank ? 1 : sli_pool_block_pages(pool, span->group));
 }
 
 /* ---- Taking ---- */
@@ -171,8 +168,7 @@ static int64_t eat_head(sli_pool *pool, int64_t wanted) {
         return eaten;
     }
     int64_t pages = sli_pool_block_pages(pool, head->group);
-    int64_t blocks = sli_min_i64((wanted + pages - 1) / pages,
-                                 sli_pool_span_blocks(pool, head) / pages);
+    int64_t blocks = sli_min_i64((wanted + pages - 1) / pages, blocks_in(head));
     pool->cached_blocks -= blocks * pages;
     if (head->kind == SLI_SPAN_COPY) {
         eat_copy(pool, head, blocks);

@@ -84,7 +84,9 @@ void sli_pool_fini(sli_pool *pool);
 int64_t sli_pool_span_blocks(const sli_pool *pool, const sli_span *span);
 
 /* Blocks that somebody holds. */
-int64_t sli_pool_held_blocks(const sli_pool *pool);
+static inline int64_t sli_pool_held_blocks(const sli_pool *pool) {
+    return pool->config.block_count - pool->free_blocks;
+}
 
 /* Blocks of the pool that a block of a group takes; of the first one possibly 0. */
 static inline int64_t sli_pool_block_pages(const sli_pool *pool, uint32_t group) {
@@ -92,7 +94,9 @@ static inline int64_t sli_pool_block_pages(const sli_pool *pool, uint32_t group)
 }
 
 /* ceil(tokens / block_tokens). */
-int64_t sli_pool_blocks_for(const sli_pool *pool, int64_t tokens);
+static inline int64_t sli_pool_blocks_for(const sli_pool *pool, int64_t tokens) {
+    return (tokens + pool->config.block_tokens - 1) / pool->config.block_tokens;
+}
 
 /* Takes blocks from the head of the queue, their old contents forgotten; so many must be free.
  * O(spans eaten). */
