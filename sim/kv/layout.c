@@ -423,9 +423,16 @@ static int64_t buffer_rows(const sli_store *store, const sli_layout_options *opt
                : 0;
 }
 
+/* Rows that are kept after so many tokens; of those that are thrown out all are prompt. */
+static int64_t kept_rows(const sli_store *store, int64_t tokens) {
+    return store->kept.kind == SLI_GROWTH_KEPT
+               ? sli_kept_slots(store->kept.kept, sli_max_i64(1, tokens), tokens)
+               : sli_growth_at(&store->kept, tokens);
+}
+
 static int64_t waiting_rows(const sli_store *store, const sli_layout_options *options,
                             int64_t tokens) {
-    int64_t kept = sli_growth_at(&store->kept, tokens);
+    int64_t kept = kept_rows(store, tokens);
     return is_formatted(store)
                ? sli_min_i64(sli_format_residual_rows(options->cache, store->sort, tokens), kept)
                : 0;
@@ -774,11 +781,8 @@ static int64_t held_rows(const sli_store *store, const sli_layout_options *optio
     if (kind == SLI_GROUP_GROWING) {
         return rows_left(store, tokens);
     }
-    if (kind == SLI_GROUP_KEPT) {
-        return sli_kept_slots(store->kept.kept, prompt_of(tokens), tokens);
-    }
     bool is_reserved = is_window(kind) && options->window_pages == SLI_WINDOW_RESERVED;
-    return is_reserved ? sli_growth_at(&store->kept, tokens) : 0;
+    return is_reserved || kind == SLI_GROUP_KEPT ? kept_rows(store, tokens) : 0;
 }
 
 /* Of the rows that are kept, at most; those that wait are in their buffer besides what they will

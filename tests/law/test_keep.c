@@ -219,7 +219,9 @@ static void one_request_by_hand(void **state) {
 
 /*
  * Every token is read by attention at .874 x 3.35e3 bytes a nanosecond, 32 layers x 4,096 bytes of
- * it. SnapKV with 4,096 of 32,768 tokens reads 28,672 fewer in each step of the answer.
+ * it. SnapKV with 4,096 of 32,768 tokens reads 28,672 fewer in each step of the answer. For that
+ * each token of the prompt costs 32 more pairs of 32 heads x (2 x 128 + 1) FLOPs and 5 x 32 for
+ * pooling in each layer, at .814 x 989e3 a nanosecond.
  */
 static void steps_of_the_answer_are_shorter_by_what_is_not_read(void **state) {
     (void)state;
@@ -237,14 +239,12 @@ static void steps_of_the_answer_are_shorter_by_what_is_not_read(void **state) {
     assert_int_equal(a.step_count, 4 + 49);
     assert_int_equal(b.step_count, 4 + 49);
     double saved_ns = 28672.0 * 32.0 * 4096.0 / (0.874 * 3350.0);
+    double paid_ns = 8192.0 * 32.0 * (32.0 * 32 * 257 + 5 * 32) / (0.814 * 989e3);
     for (size_t i = 0; i < a.step_count; i++) {
         int64_t a_ns = a.steps[i].end_ns - a.steps[i].start_ns;
         int64_t b_ns = b.steps[i].end_ns - b.steps[i].start_ns;
-        if (i < 4) {
-            assert_true(b_ns > a_ns); /* the observation is looked at twice */
-        } else {
-            assert_true(fabs((double)(a_ns - b_ns) - saved_ns) <= 1.0);
-        }
+        double more_ns = i < 4 ? paid_ns : -saved_ns;
+        assert_true(fabs((double)(b_ns - a_ns) - more_ns) <= 1.0);
     }
     sli_history_fini(&a);
     sli_history_fini(&b);

@@ -355,9 +355,31 @@ static void slowest_requests_of_a_burst_are_placed(void **state) {
     sli_collector_fini(&collector);
 }
 
+static void what_was_thrown_out_is_told_with_what_is_not_known(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    char *text = summary_of_fixture(&facts, true);
+    expect_no(text, "quality");
+    free(text);
+    const sli_fact_quality given = {"20 %", "XSUM", 11.3, "a paper"};
+    facts.keep = (sli_fact_keep){.method = "h2o", .budget = "20 % of the prompt"};
+    text = summary_of_fixture(&facts, true);
+    expect(text, "  keep         h2o: 20 % of the prompt · quality is not simulated\n");
+    free(text);
+    facts.keep.layers = "9 in the first layer";
+    facts.keep.quality = &given;
+    facts.keep.quality_count = 1;
+    text = summary_of_fixture(&facts, true);
+    expect(text, "  keep         h2o: 20 % of the prompt · 9 in the first layer · quality is not "
+                 "simulated\n"
+                 "  given        XSUM 11.3 · 20 % · a paper\n");
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_ran_and_what_came_out),
+        cmocka_unit_test(what_was_thrown_out_is_told_with_what_is_not_known),
         cmocka_unit_test(a_pool_of_pages_is_told_in_bytes),
         cmocka_unit_test(one_device_needs_no_name),
         cmocka_unit_test(no_hits_are_no_finding_without_ids),
