@@ -57,8 +57,8 @@ static void rows_weigh_what_the_model_says(void **state) {
         assert_non_null(its);
         for (int64_t head_dim = 32; head_dim <= 256; head_dim *= 2) {
             int64_t bytes = kref_cache_row_bytes(formats[i].format, head_dim);
-            assert_int_equal(bytes, sli_format_row_bytes(its, SLI_ROW_KEY, head_dim));
-            assert_int_equal(bytes, sli_format_row_bytes(its, SLI_ROW_VALUE, head_dim));
+            assert_int_equal(bytes, sli_format_row_bytes(its, SLI_ROW_KEY, 1, head_dim));
+            assert_int_equal(bytes, sli_format_row_bytes(its, SLI_ROW_VALUE, 1, head_dim));
         }
     }
 }
@@ -81,7 +81,7 @@ static void quantized_decode_by_hand(void **state) {
     for (int i = 0; i < 2; i++) {
         const sli_cache_format *its = sli_cache_format_find(i == 0 ? "int8" : "q4_0");
         kref_cache_format format = i == 0 ? KREF_CACHE_INT8 : KREF_CACHE_Q4_0;
-        int64_t cache_bytes = 2 * 2 * 100 * sli_format_row_bytes(its, SLI_ROW_KEY, 64);
+        int64_t cache_bytes = 2 * 2 * 100 * sli_format_row_bytes(its, SLI_ROW_KEY, 1, 64);
         kref_work work = kref_quantized_decode_work(&shape, format);
         assert_int_equal(work.copied_bytes + work.loaded_bytes - plain.loaded_bytes, cache_bytes);
         assert_int_equal(work.algorithmic_bytes, cache_bytes + 2 * 4 * 64 * 2);
