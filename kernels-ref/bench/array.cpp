@@ -63,19 +63,27 @@ void fill(backend &on, void *to, int64_t count, size_t element_bytes, float ampl
     copy_stretches(on, to, count, stretch, element_bytes);
 }
 
-void repeat(backend &on, float *to, int64_t count, float value) {
+void repeat(backend &on, void *to, int64_t count, const void *element, size_t element_bytes) {
     if (to == nullptr) {
         return;
     }
-    std::vector<unsigned char> stretch(static_cast<size_t>(STRETCH_ELEMENTS) * sizeof value);
-    for (size_t at = 0; at < stretch.size(); at += sizeof value) {
-        memcpy(&stretch[at], &value, sizeof value);
+    std::vector<unsigned char> stretch(static_cast<size_t>(STRETCH_ELEMENTS) * element_bytes);
+    for (size_t at = 0; at < stretch.size(); at += element_bytes) {
+        memcpy(&stretch[at], element, element_bytes);
     }
-    copy_stretches(on, to, count, stretch, sizeof value);
+    copy_stretches(on, to, count, stretch, element_bytes);
 }
 
 std::vector<int32_t> scattered(int64_t count) {
     return numbers(count, count, far_step(count));
+}
+
+std::vector<int32_t> starts_of_equals(int64_t count, int64_t length) {
+    std::vector<int32_t> starts;
+    for (int64_t i = 0; i <= count; i++) {
+        starts.push_back(static_cast<int32_t>(i * length));
+    }
+    return starts;
 }
 
 std::vector<int32_t> numbers(int64_t count, int64_t limit, int64_t step) {

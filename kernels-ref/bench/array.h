@@ -62,8 +62,8 @@ template <typename T> class array {
  * bf16, of 1 byte e4m3, of 4 bytes f32. */
 void fill(backend &on, void *to, int64_t count, size_t element_bytes, float amplitude = 1.0F);
 
-/* The same number again and again. */
-void repeat(backend &on, float *to, int64_t count, float value);
+/* The same element again and again. */
+void repeat(backend &on, void *to, int64_t count, const void *element, size_t element_bytes);
 
 /* A filled array. */
 template <typename T> class filled : public array<T> {
@@ -74,16 +74,19 @@ template <typename T> class filled : public array<T> {
 };
 
 /* An array of one number. */
-class repeated : public array<float> {
+template <typename T> class repeated : public array<T> {
   public:
-    repeated(backend &on, int64_t count, float value) : array<float>(on, count) {
-        repeat(on, data(), count, value);
+    repeated(backend &on, int64_t count, T value) : array<T>(on, count) {
+        repeat(on, this->data(), count, &value, sizeof value);
     }
 };
 
 /* Each of `count` places once, far from its neighbours: as the blocks of a cache lie after hours of
  * service. */
 std::vector<int32_t> scattered(int64_t count);
+
+/* Where `count` stretches of one length begin, and where the last one ends. */
+std::vector<int32_t> starts_of_equals(int64_t count, int64_t length);
 
 /* 0, step, 2 step, ... modulo `limit`. */
 std::vector<int32_t> numbers(int64_t count, int64_t limit, int64_t step = 1);

@@ -305,6 +305,7 @@ KREF_FUNCTION void change_state(warp_state<Key_dim> *state,
     if constexpr (!Has_channel_decays) {
         decay = exp(last[0]);
     }
+    left_tile left[its_state::row_tiles];
     KREF_UNROLL
     for (int i = 0; i < its_state::row_tiles; i++) {
         int first_row = (warp * its_state::row_tiles + i) * TILE_ROWS;
@@ -319,13 +320,16 @@ KREF_FUNCTION void change_state(warp_state<Key_dim> *state,
                 state->at[i][j].at[row][1] *= decay;
             }
         }
-        left_tile left = load_left(shared.late_keys + first_row * TOKEN_STRIDE, TOKEN_STRIDE);
+        left[i] = load_left(shared.late_keys + first_row * TOKEN_STRIDE, TOKEN_STRIDE);
+    }
+    KREF_UNROLL
+    for (int j = 0; j < its_state::column_tiles; j += 2) {
+        right_pair right = load_right_by_depth(shared.corrections + j * TILE_COLUMNS,
+                                               COLUMN_STRIDE);
         KREF_UNROLL
-        for (int j = 0; j < its_state::column_tiles; j += 2) {
-            right_pair right = load_right_by_depth(shared.corrections + j * TILE_COLUMNS,
-                                                   COLUMN_STRIDE);
-            multiply_add(&state->at[i][j], left, right.at[0]);
-            multiply_add(&state->at[i][j + 1], left, right.at[1]);
+        for (int i = 0; i < its_state::row_tiles; i++) {
+            multiply_add(&state->at[i][j], left[i], right.at[0]);
+            multiply_add(&state->at[i][j + 1], left[i], right.at[1]);
         }
     }
 }

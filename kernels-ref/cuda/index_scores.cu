@@ -9,6 +9,7 @@ namespace {
 
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
+constexpr int RESIDENT_BLOCKS = 4; /* whose registers a multiprocessor has: 128 a thread */
 constexpr int WIDTH = 128;
 constexpr int HEADS_MAX = 64;
 constexpr int KEY_TILE = 16; /* of a warp */
@@ -72,15 +73,16 @@ struct key_scores {
     sum_tile at[KEY_TILE / TILE_COLUMNS];
 };
 
-KREF_FUNCTION void take_heads(key_scores *scores, const staging &shared, const bf16 *keys,
+using key_operands = right_pair[WIDTH / TILE_DEPTH];
+
+KREF_FUNCTION void take_heads(key_scores *scores, const staging &shared, const key_operands &keys,
                               int first_head) {
     sum_tile products[KEY_TILE / TILE_COLUMNS] = {};
     KREF_UNROLL
-    for (int i = 0; i < WIDTH; i += TILE_DEPTH) {
-        left_tile left = load_left(shared.queries + first_head * STRIDE + i, STRIDE);
-        right_pair right = load_right_by_column(keys + i, STRIDE);
-        multiply_add(&products[0], left, right.at[0]);
-        multiply_add(&products[1], left, right.at[1]);
+    for (int i = 0; i < WIDTH / TILE_DEPTH; i++) {
+        left_tile left = load_left(shared.queries + first_head * STRIDE + i * TILE_DEPTH, STRIDE);
+        multiply_add(&products[0], left, keys[i].at[0]);
+        multiply_add(&products[1], left, keys[i].at[1]);
     }
     KREF_UNROLL
     for (int row = 0; row < LANE_ROWS; row++) {
@@ -95,7 +97,8 @@ KREF_FUNCTION void take_heads(key_scores *scores, const staging &shared, const b
 }
 
 /* A block for 64 keys of a sequence. */
-__global__ void __launch_bounds__(THREADS) index_scores_kernel(index_scores_args args) {
+__global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
+    index_scores_kernel(index_scores_args args) {
     auto *shared = reinterpret_cast<staging *>(KREF_DYNAMIC_SHARED());
     int end = args.lengths.get(blockIdx.y);
     int warp_key = static_cast<int>(threadIdx.x) / 32 * KEY_TILE;
@@ -103,9 +106,9 @@ __global__ void __launch_bounds__(THREADS) index_scores_kernel(index_scores_args
     if (first_key - warp_key >= end) {
         return;
     }
-    bf16 *keys = shared->keys + warp_key * STRIDE;
+    bf16 *staged_keys = shared->keys + warp_key * STRIDE;
     stage_queries(shared, args);
-    stage_keys(keys, args, first_key, end);
+    stage_keys(staged_keys, args, first_key, end);
     commit_copies();
     wait_for_copies<0>();
     __syncthreads();
@@ -113,6 +116,11 @@ __global__ void __launch_bounds__(THREADS) index_scores_kernel(index_scores_args
     /* All lanes of a column have its sum; the one with row 0 writes it. */
     bool is_first = row_of(0) == 0 || row_of(1) == 0;
     key_scores scores = {};
+    key_operands keys;
+    KREF_UNROLL
+    for (int i = 0; i < WIDTH / TILE_DEPTH; i++) {
+        keys[i] = load_right_by_column(staged_keys + i * TILE_DEPTH, STRIDE);
+    }
     for (int head = 0; head < args.heads; head += TILE_ROWS) {
         take_heads(&scores, *shared, keys, head);
     }

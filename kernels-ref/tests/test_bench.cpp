@@ -239,6 +239,7 @@ void steps_scatter_and_repeat_nothing(void **) {
             places.insert(i * step % count);
         }
         assert_int_equal(places.size(), count);
+        assert_true(step >= count / 2); /* neighbours are far apart */
     }
 }
 

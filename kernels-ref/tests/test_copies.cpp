@@ -112,8 +112,9 @@ void no_blocks_are_no_work(void **) {
 void pinned_memory_is_reached(void **) {
     constexpr size_t bytes = 4 * 8192;
     constexpr size_t words = bytes / sizeof(uint32_t);
-    uint32_t *pinned = nullptr;
-    require(cudaMallocHost(&pinned, bytes) == cudaSuccess, "cudaMallocHost");
+    void *memory = nullptr;
+    require(cudaMallocHost(&memory, bytes) == cudaSuccess, "cudaMallocHost");
+    auto *pinned = static_cast<uint32_t *>(memory);
     std::vector<uint32_t> drawn = draw_words(words, 3);
     memcpy(pinned, drawn.data(), bytes);
     device_array<uint32_t> there(words);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const backends[] = {"cpu", "cuda", "peers", "nccl", "io_uring", "cufile", NULL};
+static const char *const backends[] = {"cpu", "cuda", "peers", "nccl", "io_uring", NULL};
 static const char *const caches[] = {"warm", "flushed", "bypassed", NULL};
 static const char *const launches[] = {"call", "stream", "graph", NULL};
 

@@ -319,7 +319,7 @@ class append_job : public device_job<kv_append_args> {
     array<uint8_t> other_codes_;
     array<fp16> scales_;
     array<fp16> other_scales_;
-    repeated head_scales_;
+    repeated<float> head_scales_;
     array<int32_t> slots_;
 };
 

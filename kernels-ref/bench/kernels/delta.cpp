@@ -124,7 +124,8 @@ class delta_job : public device_job<delta_rule_args> {
           keys_(on, keys_of(its), key_size(its)), values_(on, values_of(its)),
           log_decays_(on, decays_of(its), -0.01F),
           strengths_(on, count_of({tokens_of(its), its.query_heads}), 0.5F),
-          starts_(on, starts_of(its)), slots_(on, scattered(its.sequences)),
+          starts_(on, starts_of_equals(its.sequences, its.query_tokens)),
+          slots_(on, scattered(its.sequences)),
           states_(on, count_of({its.sequences, its.query_heads, its.head_dim, its.value_dim})),
           outputs_(on, values_of(its)) {
         args_ = args_of(its);
@@ -153,19 +154,12 @@ class delta_job : public device_job<delta_rule_args> {
     static float key_size(const shape &its) {
         return 1.0F / std::sqrt(static_cast<float>(its.head_dim));
     }
-    static std::vector<int32_t> starts_of(const shape &its) {
-        std::vector<int32_t> starts;
-        for (int64_t i = 0; i <= its.sequences; i++) {
-            starts.push_back(to_int(i * its.query_tokens));
-        }
-        return starts;
-    }
 
     filled<bf16> queries_;
     filled<bf16> keys_;
     filled<bf16> values_;
-    repeated log_decays_;
-    repeated strengths_;
+    repeated<float> log_decays_;
+    repeated<float> strengths_;
     array<int32_t> starts_;
     array<int32_t> slots_;
     array<float> states_;

@@ -166,7 +166,11 @@ class order_job : public device_job<expert_order_args> {
 };
 
 std::vector<shape> order_shapes(bool is_quick) {
-    return all_shapes(is_quick, true, false, false);
+    std::vector<shape> all = all_shapes(is_quick, true, false, false);
+    for (shape &its : all) {
+        its.element = "int32";
+    }
+    return all;
 }
 
 const char *refuse_order(const shape &its) {

@@ -83,22 +83,13 @@ kref_work work(const shape &its) {
     return kref_prefill_attention_work(&form);
 }
 
-/* Where sequences begin that are all of one length. */
-std::vector<int32_t> starts(int64_t sequences, int64_t length) {
-    std::vector<int32_t> all;
-    for (int64_t i = 0; i <= sequences; i++) {
-        all.push_back(to_int(i * length));
-    }
-    return all;
-}
-
 class prefill_job : public job {
   public:
     prefill_job(const shape &its, backend &on)
         : is_cuda_(on.is_cuda()), queries_(on, queries_of(its)), keys_(on, keys_of(its)),
           values_(on, keys_of(its)), outputs_(on, queries_of(its)),
-          query_starts_(on, starts(its.sequences, its.query_tokens)),
-          key_starts_(on, starts(its.sequences, its.tokens)), args_(args_of(its)) {
+          query_starts_(on, starts_of_equals(its.sequences, its.query_tokens)),
+          key_starts_(on, starts_of_equals(its.sequences, its.tokens)), args_(args_of(its)) {
         args_.queries = queries_.data();
         args_.keys = keys_.data();
         args_.values = values_.data();
