@@ -155,48 +155,33 @@ static void print_handoff(FILE *file, const sli_estimate_handoff *handoff) {
     }
 }
 
-/* ` over two nodes`: those of the ranks that share a layer. */
-static void print_nodes(FILE *file, const sli_estimate_query *query,
-                        const sli_placement *placement) {
+/* `tp 16 over two nodes, or tp 8 × pp 2` */
+static void print_nodes(FILE *file, const sli_estimate_query *query, int64_t tp) {
     int64_t node_devices = query->device->node_devices.value;
-    int64_t nodes = (placement->tp + node_devices - 1) / node_devices;
-    const char *which = placement->pp > 1 ? ", each stage over" : " over";
+    int64_t nodes = (tp + node_devices - 1) / node_devices;
     if (nodes == 2) {
-        fprintf(file, "%s two nodes", which);
+        fputs(" over two nodes", file);
     } else if (nodes > 2) {
-        fprintf(file, "%s %lld nodes", which, (long long)nodes);
+        fprintf(file, " over %lld nodes", (long long)nodes);
     }
 }
 
-/* `16 as tp 16 over two nodes, or tp 8 × pp 2` */
-static void print_ways(FILE *file, const sli_estimate_query *query, const sli_placement *placements,
-                       size_t count) {
-    fprintf(file, "%lld as ", (long long)sli_placement_ranks(&placements[0]));
+/* What to do when it does not fit. */
+static void print_advice(FILE *file, const sli_estimate_query *query) {
+    sli_placement placements[SLI_PLACEMENTS_MAX];
+    size_t count = sli_estimate_placements(query, placements);
+    fputs("    ", file);
+    if (count == 0) {
+        fprintf(file, "not even on %d of them\n", SLI_PLACEMENT_RANKS_MAX);
+        return;
+    }
+    fputs("the fewest devices that do: ", file);
     for (size_t i = 0; i < count; i++) {
         fputs(i > 0 ? ", or " : "", file);
         print_placement(file, &placements[i]);
-        print_nodes(file, query, &placements[i]);
+        print_nodes(file, query, placements[i].tp);
     }
     fputc('\n', file);
-}
-
-/* What to do when it does not fit. Nodes and heads come in powers of two, so the fewest of these
- * are said as well. */
-static void print_advice(FILE *file, const sli_estimate_query *query) {
-    sli_estimate_placements found = sli_estimate_placements_find(query);
-    if (!found.is_found) {
-        fprintf(file, "    not even on %d of them\n", SLI_PLACEMENT_RANKS_MAX);
-        return;
-    }
-    bool is_doubled = found.doubled_count > 0 &&
-                      sli_placement_ranks(&found.doubled[0]) == sli_placement_ranks(&found.fewest);
-    fputs("    the fewest devices that do: ", file);
-    print_ways(file, query, is_doubled ? found.doubled : &found.fewest,
-               is_doubled ? found.doubled_count : 1);
-    if (found.doubled_count > 0 && !is_doubled) {
-        fputs("    in powers of two:           ", file);
-        print_ways(file, query, found.doubled, found.doubled_count);
-    }
 }
 
 /* Scores that are written down are what is too much, whatever the device. */
@@ -306,20 +291,16 @@ void sli_estimate_print(FILE *file, const sli_estimate_query *query, const sli_e
 
 /* ---- For programs ---- */
 
-static void put_degrees(sli_json *json, const sli_placement *placement) {
-    sli_json_int(json, "tp", placement->tp);
-    sli_json_int(json, "pp", placement->pp);
-    sli_json_int(json, "dp", placement->dp);
-    sli_json_int(json, "cp", placement->cp);
-    sli_json_int(json, "ep", placement->ep);
-}
-
 static void put_query(sli_json *json, const sli_estimate_query *query) {
     sli_json_string(json, "model", query->architecture->id);
     sli_json_string(json, "kv", query->cache->name);
     sli_json_string(json, "weights_format", query->weights->name);
     sli_json_string(json, "hardware", query->device != NULL ? query->device->id : NULL);
-    put_degrees(json, &query->placement);
+    sli_json_int(json, "tp", query->placement.tp);
+    sli_json_int(json, "pp", query->placement.pp);
+    sli_json_int(json, "dp", query->placement.dp);
+    sli_json_int(json, "cp", query->placement.cp);
+    sli_json_int(json, "ep", query->placement.ep);
     sli_json_int(json, "block_tokens", query->block_tokens);
     sli_json_string(json, "window_pages", sli_estimate_window_word(query->window_pages));
     sli_json_string(json, "attention_kernel", query->kernel != NULL ? query->kernel->name : NULL);
@@ -430,27 +411,6 @@ static void put_fit(sli_json *json, const sli_estimate_fit *fit) {
     sli_json_close_object(json);
 }
 
-static void put_ways(sli_json *json, const char *key, const sli_placement *placements,
-                     size_t count) {
-    sli_json_open_array(json, key);
-    for (size_t i = 0; i < count; i++) {
-        sli_json_open_object(json, NULL);
-        sli_json_int(json, "devices", sli_placement_ranks(&placements[i]));
-        put_degrees(json, &placements[i]);
-        sli_json_close_object(json);
-    }
-    sli_json_close_array(json);
-}
-
-/* Both empty when not even the most devices do. */
-static void put_advice(sli_json *json, const sli_estimate_query *query) {
-    sli_estimate_placements found = sli_estimate_placements_find(query);
-    sli_json_open_object(json, "placements");
-    put_ways(json, "fewest", &found.fewest, found.is_found ? 1 : 0);
-    put_ways(json, "powers_of_two", found.doubled, found.doubled_count);
-    sli_json_close_object(json);
-}
-
 void sli_estimate_print_json(sli_json *json, const char *key, const sli_estimate_query *query,
                              const sli_estimate *estimate) {
     sli_json_open_object(json, key);
@@ -462,9 +422,6 @@ void sli_estimate_print_json(sli_json *json, const char *key, const sli_estimate
     put_handoff(json, &estimate->handoff);
     if (query->device != NULL) {
         put_fit(json, &estimate->fit);
-    }
-    if (query->device != NULL && !estimate->fit.is_met) {
-        put_advice(json, query);
     }
     sli_json_close_object(json);
 }

@@ -151,21 +151,13 @@ SL_NODISCARD sl_err sli_estimate_fit_find(const sli_estimate_query *query, sli_d
 enum {
     SLI_PLACEMENTS_MAX = 2,
     SLI_PLACEMENT_TP_MAX = 16,
-    SLI_PLACEMENT_RANKS_MAX = 128, /* tp x pp */
+    SLI_PLACEMENT_RANKS_MAX = 128,
 };
 
-/* The fewest ranks of the query's device on which all requests fit, tp a power of two and the other
- * degrees as they are asked for: any number of stages, and stages in a power of two. Of as many
- * ranks those of the widest tp come first. */
-typedef struct sli_estimate_placements {
-    bool is_found;        /* at all; else not even on the most ranks */
-    sli_placement fewest; /* that of the widest tp */
-    size_t doubled_count; /* 0 = none */
-    sli_placement doubled[SLI_PLACEMENTS_MAX];
-} sli_estimate_placements;
-
-/* The query must have been answered by sli_estimate_find. O(ranks) fits of a stage where nothing
- * fits, of all stages where something does. */
-sli_estimate_placements sli_estimate_placements_find(const sli_estimate_query *query);
+/* The fewest ranks of the query's device on which all requests fit, tp and pp in powers of two and
+ * the other degrees as they are asked for: the ways to place them with the widest tp, and how many
+ * of these. 0 = not even on the most. The query must have been answered by sli_estimate_find. */
+size_t sli_estimate_placements(const sli_estimate_query *query,
+                               sli_placement placements[SLI_PLACEMENTS_MAX]);
 
 #endif

@@ -277,44 +277,32 @@ sl_err sli_estimate_fit_find(const sli_estimate_query *query, sli_diag *diag,
 
 /* ---- Placements ---- */
 
-/* The first stage that is too full says no. */
 static bool is_met_by(const sli_estimate_query *query, const sli_placement *placement) {
     sli_estimate_query placed = *query;
     placed.placement = *placement;
-    bool is_met = sli_parallel_can_place(query->architecture, placement);
-    sli_diag unsaid = {0};
-    for (int64_t stage = 0; is_met && stage < placement->pp; stage++) {
-        sli_estimate_fit fit;
-        is_met = fit_stage(&placed, stage, &unsaid, &fit) == SL_OK && fit.is_met;
+    if (!sli_parallel_can_place(query->architecture, placement)) {
+        return false;
     }
+    sli_diag unsaid = {0};
+    sli_estimate_fit fit;
+    bool is_met = sli_estimate_fit_find(&placed, &unsaid, &fit) == SL_OK && fit.is_met;
     sli_diag_fini(&unsaid);
     return is_met;
 }
 
-/* Ways to have so many ranks on which all requests fit, at most `most`; how many there are. */
-static size_t place_on(const sli_estimate_query *query, int64_t ranks, sli_placement *placements,
-                       size_t most) {
+size_t sli_estimate_placements(const sli_estimate_query *query,
+                               sli_placement placements[SLI_PLACEMENTS_MAX]) {
+    SL_ASSERT(query->device != NULL);
     size_t count = 0;
-    for (int64_t tp = SLI_PLACEMENT_TP_MAX; tp >= 1 && count < most; tp /= 2) {
-        sli_placement placement = query->placement;
-        placement.tp = tp;
-        placement.pp = ranks / tp;
-        if (ranks % tp == 0 && is_met_by(query, &placement)) {
-            placements[count++] = placement;
+    for (int64_t ranks = 1; ranks <= SLI_PLACEMENT_RANKS_MAX && count == 0; ranks *= 2) {
+        for (int64_t tp = sli_min_i64(ranks, SLI_PLACEMENT_TP_MAX); tp >= 1; tp /= 2) {
+            sli_placement placement = query->placement;
+            placement.tp = tp;
+            placement.pp = ranks / tp;
+            if (count < SLI_PLACEMENTS_MAX && is_met_by(query, &placement)) {
+                placements[count++] = placement;
+            }
         }
     }
     return count;
-}
-
-sli_estimate_placements sli_estimate_placements_find(const sli_estimate_query *query) {
-    SL_ASSERT(query->device != NULL);
-    sli_estimate_placements found = {0};
-    int64_t ranks = 1;
-    for (; ranks <= SLI_PLACEMENT_RANKS_MAX && !found.is_found; ranks++) {
-        found.is_found = place_on(query, ranks, &found.fewest, 1) > 0;
-    }
-    for (ranks = 1; ranks <= SLI_PLACEMENT_RANKS_MAX && found.doubled_count == 0; ranks *= 2) {
-        found.doubled_count = place_on(query, ranks, found.doubled, SLI_PLACEMENTS_MAX);
-    }
-    return found;
 }

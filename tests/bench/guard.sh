@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Instructions of the program on small loads, against those in instructions.txt.
+# Instructions of the program on small loads, without those of loading its libraries, against those
+# in instructions.txt.
 #
 #   guard.sh SLUICE COMPILER             fails when one needs over 10 % more than is stored
 #   guard.sh SLUICE COMPILER --refresh   stores what is found: say in the commit what changed it
@@ -30,7 +31,7 @@ fi
 
 # count_instructions SCENARIO: a line as in instructions.txt
 count_instructions() {
-    env "$without_fma" valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+    env "$without_fma" valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=main \
         --log-file="$bench_work/log" "$program" run "$bench_dir/scenarios/$1.yaml" \
         --set workload.requests=$requests --json >"$bench_work/result" || {
         cat "$bench_work/log"

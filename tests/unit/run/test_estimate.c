@@ -1,7 +1,6 @@
 #include "models.h"
 
 #include "kv/budget.h"
-#include "model/parallel.h"
 #include "model/params.h"
 
 #include <setjmp.h>
@@ -387,53 +386,12 @@ static void deepseek_v3_in_fp8_needs_sixteen_devices(void **state) {
     query.device = find_device("h100-sxm");
     query.placement.tp = 2;
     assert_false(estimate_of(&query).fit.is_met);
-    sli_estimate_placements found = sli_estimate_placements_find(&query);
-    assert_int_equal(found.doubled_count, 2);
-    assert_int_equal(found.doubled[0].tp, 16);
-    assert_int_equal(found.doubled[0].pp, 1);
-    assert_int_equal(found.doubled[1].tp, 8);
-    assert_int_equal(found.doubled[1].pp, 2);
-}
-
-/* On the fewest all fits, and of all that has fewer ranks, or as many and a wider tp, nothing. */
-static void no_fewer_devices_do(void **state) {
-    (void)state;
-    static const char *const models[] = {"deepseek-v3", "llama-3.1-405b", "qwen3-32b"};
-    for (size_t i = 0; i < COUNT_OF(models); i++) {
-        sli_estimate_query query = query_of(models[i], 32 * KI, 8);
-        query.device = find_device("h100-sxm");
-        assert_false(estimate_of(&query).fit.is_met);
-        sli_estimate_placements found = sli_estimate_placements_find(&query);
-        int64_t fewest = sli_placement_ranks(&found.fewest);
-        assert_true(found.is_found && fewest > 1);
-        for (int64_t ranks = 1; ranks <= fewest; ranks++) {
-            for (int64_t tp = 1; tp <= 16; tp *= 2) {
-                query.placement = (sli_placement){tp, ranks / tp, 1, 1, 1};
-                bool is_found = ranks == fewest && tp <= found.fewest.tp;
-                if (ranks % tp == 0 && (!is_found || tp == found.fewest.tp) &&
-                    sli_parallel_can_place(query.architecture, &query.placement)) {
-                    assert_true(estimate_of(&query).fit.is_met == is_found);
-                }
-            }
-        }
-    }
-}
-
-/* 671.03 billion bytes over 61 layers: 11.3 GB each, and 4.7 of 79 go to each of 12 ranks besides;
- * three stages of four ranks are enough where powers of two take 16. */
-static void stages_need_not_double(void **state) {
-    (void)state;
-    sli_estimate_query query = query_of("deepseek-v3", 32 * KI, 1);
-    query.weights = sli_weight_format_find("fp8");
-    query.device = find_device("h100-sxm");
-    sli_estimate_placements found = sli_estimate_placements_find(&query);
-    assert_int_equal(sli_placement_ranks(&found.fewest), 12);
-    assert_int_equal(found.fewest.tp, 4);
-    assert_int_equal(found.fewest.pp, 3);
-    query.requests = MI;
-    found = sli_estimate_placements_find(&query);
-    assert_false(found.is_found);
-    assert_int_equal(found.doubled_count, 0);
+    sli_placement placements[SLI_PLACEMENTS_MAX];
+    assert_int_equal(sli_estimate_placements(&query, placements), 2);
+    assert_int_equal(placements[0].tp, 16);
+    assert_int_equal(placements[0].pp, 1);
+    assert_int_equal(placements[1].tp, 8);
+    assert_int_equal(placements[1].pp, 2);
 }
 
 /* Experts on all of them instead: 16 copies of the attention fit as well, 8 do not. */
@@ -442,14 +400,14 @@ static void advice_keeps_what_was_asked_for_besides(void **state) {
     sli_estimate_query query = query_of("deepseek-v3", 32 * KI, 1);
     query.weights = sli_weight_format_find("fp8");
     query.device = find_device("h100-sxm");
+    sli_placement placements[SLI_PLACEMENTS_MAX];
     query.placement = (sli_placement){.tp = 1, .pp = 1, .dp = 8, .cp = 1, .ep = 8};
     assert_false(estimate_of(&query).fit.is_met);
-    sli_estimate_placements found = sli_estimate_placements_find(&query);
-    assert_int_equal(found.doubled_count, 2);
-    assert_int_equal(found.doubled[0].dp, 8);
-    assert_int_equal(found.doubled[0].ep, 8);
-    assert_int_equal(found.doubled[0].tp, 2);
-    assert_int_equal(found.doubled[0].pp, 1);
+    assert_int_equal(sli_estimate_placements(&query, placements), 2);
+    assert_int_equal(placements[0].dp, 8);
+    assert_int_equal(placements[0].ep, 8);
+    assert_int_equal(placements[0].tp, 2);
+    assert_int_equal(placements[0].pp, 1);
     query.placement = (sli_placement){.tp = 1, .pp = 1, .dp = 16, .cp = 1, .ep = 16};
     assert_true(estimate_of(&query).fit.is_met);
 }
@@ -649,8 +607,6 @@ int main(void) {
         cmocka_unit_test(rows_that_wait_fill_no_blocks),
         cmocka_unit_test(the_fullest_stage_counts),
         cmocka_unit_test(deepseek_v3_in_fp8_needs_sixteen_devices),
-        cmocka_unit_test(no_fewer_devices_do),
-        cmocka_unit_test(stages_need_not_double),
         cmocka_unit_test(advice_keeps_what_was_asked_for_besides),
         cmocka_unit_test(windows_are_held_as_they_are_asked_for),
         cmocka_unit_test(states_make_blocks_larger),
