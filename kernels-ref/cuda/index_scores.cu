@@ -9,7 +9,8 @@ namespace {
 
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int RESIDENT_BLOCKS = 4; /* whose registers a multiprocessor has: 128 a thread */
+/* Whose registers a multiprocessor has: 128 a thread. The host has no use for it. */
+[[maybe_unused]] constexpr int RESIDENT_BLOCKS = 4;
 constexpr int WIDTH = 128;
 constexpr int HEADS_MAX = 64;
 constexpr int KEY_TILE = 16; /* of a warp */
