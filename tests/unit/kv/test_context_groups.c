@@ -253,8 +253,11 @@ static void publish(world *it, tenant *who, int64_t tokens) {
 
 /* Whether a held block is of those that a plan made findable. */
 static bool is_planned_block(world *it, const tenant *who, int block) {
+    if (block < 0) {
+        return false;
+    }
     const sli_model_page *page = &model_of(it, who)->pages[block];
-    return block >= 0 && page->contents != NULL && page->length > who->computed_tokens;
+    return page->contents != NULL && page->length > who->computed_tokens;
 }
 
 /* False when somebody has found something that would have to be taken back. */
