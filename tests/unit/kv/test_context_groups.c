@@ -419,8 +419,11 @@ static void plan(world *it, tenant *who) {
 
 /* Whether the block is one that others may find. */
 static bool is_public(world *it, const tenant *who, int block) {
+    if (block < 0) {
+        return false;
+    }
     const sli_model_page *page = &model_of(it, who)->pages[block];
-    return block >= 0 && page->contents != NULL && page->length <= who->sequence->shared_tokens;
+    return page->contents != NULL && page->length <= who->sequence->shared_tokens;
 }
 
 /* What a window has passed goes: what others may find, deepest first, or all else, which nobody
