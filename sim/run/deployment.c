@@ -2,9 +2,9 @@
 
 #include "base/check.h"
 #include "base/units.h"
-#include "model/keep_architecture.h"
 #include "model/parallel.h"
 #include "plug/instance.h"
+#include "run/keep.h"
 #include "workloads/source.h"
 
 #include <math.h>
@@ -25,30 +25,6 @@ static sl_err worse(sl_err a, sl_err b) {
 
 /* ---- What is served on what ---- */
 
-/* The model as it is served where a method throws tokens out. */
-static sl_err apply_keep(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
-    const sli_named *keep = &file->values.keep;
-    const sli_keep_method *method = keep->type->item;
-    char why[160];
-    if (method == NULL) {
-        return SL_OK;
-    }
-    const char *mistake = method->check != NULL ? method->check(keep->values) : NULL;
-    if (mistake != NULL) {
-        sli_diag_error(diag, keep->mark, "keep", "%s: %s", method->name, mistake);
-        return SL_ERR_CONFIG;
-    }
-    if (sli_keep_can_cut(deployment->architecture, why, sizeof why) != SL_OK) {
-        sli_diag_error(diag, keep->mark, "keep",
-                       "%s throws out tokens that layers of type gqa without window, chunk or "
-                       "chosen blocks keep; %s: %s",
-                       method->name, deployment->architecture->id, why);
-        return SL_ERR_CONFIG;
-    }
-    return sli_keep_cut(&file->arena, deployment->architecture, method, keep->values,
-                        &deployment->architecture);
-}
-
 static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
     sl_err model_err = sli_architecture_read(&file->arena, scenario->model.name,
@@ -59,7 +35,8 @@ static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment
     if (model_err == SL_OK) {
         model_err = sli_parallel_check(deployment->architecture, scenario->replicas.tp,
                                        sli_scenario_mark(file, "replicas.tp"), "replicas.tp", diag);
-        model_err = worse(model_err, apply_keep(file, diag, deployment));
+        model_err = worse(model_err, sli_keep_apply(&file->arena, &scenario->keep, diag,
+                                                    &deployment->architecture));
     }
     return worse(model_err, device_err);
 }

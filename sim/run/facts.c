@@ -1,7 +1,8 @@
 #include "run/facts.h"
 
 #include "base/units.h"
-#include "model/keep_architecture.h"
+#include "model/keep.h"
+#include "run/keep.h"
 #include "sluice/sluice.h"
 #include "workloads/source.h"
 
@@ -298,12 +299,12 @@ static int64_t cut_layers(const sli_architecture *architecture) {
 }
 
 /* Of the longest prompt; NULL when all layers keep as much of it, "" when memory is out. */
-static const char *layers_text(const sli_facts_input *input, const sli_keep_method *method) {
-    const void *values = input->file->values.keep.values;
+static const char *layers_text(const sli_facts_input *input) {
+    const sli_named *keep = &input->file->values.keep;
     int64_t layers = cut_layers(input->deployment->architecture);
     int64_t tokens = input->deployment->cluster.engine.max_model_tokens;
-    int64_t first = sli_keep_layer_rows(method, values, 0, layers, tokens);
-    int64_t last = sli_keep_layer_rows(method, values, layers - 1, layers, tokens);
+    int64_t first = sli_keep_layer_rows(keep, 0, layers, tokens);
+    int64_t last = sli_keep_layer_rows(keep, layers - 1, layers, tokens);
     if (first == last) {
         return NULL;
     }
@@ -315,9 +316,9 @@ static const char *layers_text(const sli_facts_input *input, const sli_keep_meth
 }
 
 static sl_err gather_quality(const sli_facts_input *input, sli_fact_keep *keep) {
-    const sli_keep_settings *settings = input->file->values.keep.values;
-    const sli_keep_quality *given = settings->quality.rows;
-    size_t count = settings->quality.count;
+    const sli_table *figures = sli_keep_figures(&input->file->values.keep);
+    const sli_keep_quality *given = figures->rows;
+    size_t count = figures->count;
     sli_fact_quality *rows = sli_arena_array(&input->file->arena, count + 1, sizeof *rows);
     if (rows == NULL) {
         return SL_ERR_NOMEM;
@@ -333,16 +334,16 @@ static sl_err gather_quality(const sli_facts_input *input, sli_fact_keep *keep) 
 
 static sl_err gather_keep(const sli_facts_input *input, sli_run_facts *facts) {
     const sli_named *keep = &input->file->values.keep;
-    const sli_keep_method *method = keep->type->item;
+    const sl_keep_policy *method = sli_keep_method(keep);
     char budget[128];
     if (method == NULL) {
         return SL_OK;
     }
     method->describe(keep->values, budget, sizeof budget);
     facts->keep = (sli_fact_keep){
-        .method = method->name,
+        .method = method->policy.name,
         .budget = sli_arena_strdup(&input->file->arena, budget),
-        .layers = layers_text(input, method),
+        .layers = layers_text(input),
     };
     bool is_out = facts->keep.layers != NULL && facts->keep.layers[0] == '\0';
     if (facts->keep.budget == NULL || is_out) {

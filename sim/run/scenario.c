@@ -2,7 +2,6 @@
 
 #include "cluster/cluster.h"
 #include "config/absolute.h"
-#include "model/keep.h"
 #include "workloads/source.h"
 
 #include <string.h>
@@ -461,7 +460,8 @@ static const sli_field scenario_fields[] = {
      .offset = offsetof(sli_scenario, keep),
      .fallback = "none",
      .name_key = "method",
-     .types = sli_keep_types},
+     .types = sli_keep_types,
+     .advise = sli_plugins_advise},
     {.name = "route",
      .kind = SLI_FIELD_NAMED,
      .help = "which replica takes a request",

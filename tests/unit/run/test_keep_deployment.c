@@ -55,8 +55,8 @@ static void expect_error(const char *keep, const char *set, const char *path, co
 static void what_cannot_work_is_refused(void **state) {
     (void)state;
     expect_error("keep=h20", NULL, "keep",
-                 "expected one of none, streaming_llm, h2o, scissorhands, snapkv, pyramid_kv, "
-                 "pyramid_infer; found 'h20'");
+                 "expected one of none, h2o, pyramid_infer, pyramid_kv, scissorhands, snapkv, "
+                 "streaming_llm; found 'h20'; a policy of your own needs plugin: FILE.so");
     expect_error("keep={method: h2o, heavy: 0.8, recent: 0.3}", NULL, "keep",
                  "h2o: heavy and recent together are more than the whole prompt");
     expect_error("keep=h2o", "model=deepseek-v3", "keep",
@@ -119,6 +119,19 @@ static void quality_and_work_are_named_as_assumed(void **state) {
     assert_int_equal(deploy(&w, "keep=none", NULL), SL_OK);
     assert_false(assumes(&w.deployment, answers));
     leave(&w);
+}
+
+/* A method of the user's own counts like those built in. */
+static void methods_come_from_plugins_too(void **state) {
+    (void)state;
+    world w;
+    assert_int_equal(deploy(&w, "plugin=" PLUGIN_KEEP, "keep=half"), SL_OK);
+    assert_string_equal(w.deployment.architecture->keep, "half");
+    const sli_layout *layout = w.deployment.layout;
+    assert_int_equal(sli_layout_request_pages(layout, 900, 909), (450 + 15) / 16);
+    leave(&w);
+    expect_error("plugin=" PLUGIN_KEEP, "keep=broken", "keep",
+                 "broken: the policy's rule or work has a number out of its range");
 }
 
 /* Orca in a pool of so many blocks. */
@@ -227,6 +240,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_work_is_refused),
         cmocka_unit_test(no_prefix_is_found_and_a_warning_says_so),
         cmocka_unit_test(quality_and_work_are_named_as_assumed),
+        cmocka_unit_test(methods_come_from_plugins_too),
         cmocka_unit_test(what_orca_reserves_must_fit),
         cmocka_unit_test(facts_say_what_stays_and_carry_what_is_given),
         cmocka_unit_test(the_resolved_scenario_runs_again),
