@@ -6,6 +6,7 @@
 #include "layout_models.h"
 
 #include "base/minmax.h"
+#include "kv/layout_held.h"
 #include "model/keep_architecture.h"
 
 #include <setjmp.h>
