@@ -1,6 +1,7 @@
 #include "kv/window.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/minmax.h"
 
 /* ---- The rule of a group ---- */
@@ -23,7 +24,7 @@ static int64_t first_kept(const sli_group *group, int64_t tokens) {
 }
 
 static int64_t blocks_for(const sli_group *group, int64_t slots) {
-    return (slots + group->block_tokens - 1) / group->block_tokens;
+    return sli_divide_up(slots, group->block_tokens);
 }
 
 /* Blocks of a kept group that its reservation claims, whatever has been computed. */

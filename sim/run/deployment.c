@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "kv/layout_held.h"
 #include "model/parallel.h"
 #include "plug/instance.h"
 #include "run/keep.h"

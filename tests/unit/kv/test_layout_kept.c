@@ -7,6 +7,7 @@
 #include "layout_models.h"
 
 #include "base/minmax.h"
+#include "kv/layout_held.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
