@@ -25,6 +25,18 @@ static sl_err worse(sl_err a, sl_err b) {
 
 /* ---- What is served on what ---- */
 
+static sl_err check_stages(const sli_scenario_file *file, sli_diag *diag) {
+    const char *key = "replicas.pp";
+    if (file->values.replicas.pp == 1) {
+        return SL_OK;
+    }
+    sli_diag_error(diag, sli_scenario_mark(file, key), key,
+                   "runs have no pipeline stages yet, so it can only be 1; replicas.tp (up to 8) "
+                   "shares out all layers, smaller model.weights may make them fit, and sluice "
+                   "estimate --pp counts the bytes of stages");
+    return SL_ERR_CONFIG;
+}
+
 /* The model as it is served where a method throws tokens out. */
 static sl_err apply_keep(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_named *keep = &file->values.keep;
@@ -338,6 +350,7 @@ static sl_err create_policies(sli_scenario_file *file, sli_diag *diag, sli_deplo
 /* Each as far as it can be looked at, whatever is wrong with the others. */
 static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_cost_config *cost = &file->values.cost;
+    sl_err stages_err = check_stages(file, diag);
     sl_err err = read_parts(file, diag, deployment);
     if (err == SL_OK) {
         err = check_attention(file, diag, deployment);
@@ -345,7 +358,8 @@ static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deploymen
     }
     sli_cost_subject subject = cost_subject(&file->values, deployment);
     err = worse(err, sli_cost_check(cost, &subject, sli_scenario_mark(file, "cost"), "cost", diag));
-    return worse(err, check_sharing(file, diag, deployment));
+    err = worse(err, check_sharing(file, diag, deployment));
+    return worse(err, stages_err);
 }
 
 sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
