@@ -215,9 +215,22 @@ static sl_err assume_quality(sli_scenario_file *file, sli_deployment *deployment
     return phrase != NULL ? SL_OK : SL_ERR_NOMEM;
 }
 
-static sl_err make_cost(sli_scenario_file *file, sli_deployment *deployment) {
+/* Two runs with different models of time must not look alike. */
+static void warn_of_cost(const sli_scenario_file *file, const sli_cost_choice *cost,
+                         sli_diag *diag) {
+    if (cost->kind == SLI_COST_ROOFLINE && cost->unfitted != NULL) {
+        sli_diag_warning(diag, sli_scenario_mark(file, "cost"), "cost",
+                         "auto is the roofline, which was fitted to nothing; no operators were "
+                         "measured for %s",
+                         cost->unfitted);
+    }
+}
+
+static sl_err make_cost(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_cost_config *config = &file->values.cost;
     sli_cost_subject subject = cost_subject(&file->values, deployment);
+    SL_TRY(sli_cost_choose(&file->arena, config, &subject, &deployment->cost));
+    warn_of_cost(file, &deployment->cost, diag);
     SL_TRY(sli_cost_assumed(&file->arena, config, &subject, deployment->assumed,
                             &deployment->assumed_count));
     SL_TRY(assume_quality(file, deployment));
@@ -368,7 +381,7 @@ sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deploy
                     .route = file->values.route.type->item},
     };
     SL_TRY(check_parts(file, diag, deployment));
-    SL_TRY(make_cost(file, deployment));
+    SL_TRY(make_cost(file, diag, deployment));
     configure_engine(&file->values, deployment);
     SL_TRY(check_reservation(file, diag, deployment));
     return create_policies(file, diag, deployment);
