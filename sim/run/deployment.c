@@ -26,6 +26,18 @@ static sl_err worse(sl_err a, sl_err b) {
 
 /* ---- What is served on what ---- */
 
+static sl_err check_stages(const sli_scenario_file *file, sli_diag *diag) {
+    const char *key = "replicas.pp";
+    if (file->values.replicas.pp == 1) {
+        return SL_OK;
+    }
+    sli_diag_error(diag, sli_scenario_mark(file, key), key,
+                   "runs have no pipeline stages yet, so it can only be 1; replicas.tp (up to 8) "
+                   "shares out all layers, smaller model.weights may make them fit, and sluice "
+                   "estimate --pp counts the bytes of stages");
+    return SL_ERR_CONFIG;
+}
+
 static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
     sl_err model_err = sli_architecture_read(&file->arena, scenario->model.name,
@@ -181,9 +193,22 @@ static sl_err assume_quality(sli_scenario_file *file, sli_deployment *deployment
     return phrase != NULL ? SL_OK : SL_ERR_NOMEM;
 }
 
-static sl_err make_cost(sli_scenario_file *file, sli_deployment *deployment) {
+/* Two runs with different models of time must not look alike. */
+static void warn_of_cost(const sli_scenario_file *file, const sli_cost_choice *cost,
+                         sli_diag *diag) {
+    if (cost->kind == SLI_COST_ROOFLINE && cost->unfitted != NULL) {
+        sli_diag_warning(diag, sli_scenario_mark(file, "cost"), "cost",
+                         "auto is the roofline, which was fitted to nothing; no operators were "
+                         "measured for %s",
+                         cost->unfitted);
+    }
+}
+
+static sl_err make_cost(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_cost_config *config = &file->values.cost;
     sli_cost_subject subject = cost_subject(&file->values, deployment);
+    SL_TRY(sli_cost_choose(&file->arena, config, &subject, &deployment->cost));
+    warn_of_cost(file, &deployment->cost, diag);
     SL_TRY(sli_cost_assumed(&file->arena, config, &subject, deployment->assumed,
                             &deployment->assumed_count));
     SL_TRY(assume_quality(file, deployment));
@@ -316,6 +341,7 @@ static sl_err create_policies(sli_scenario_file *file, sli_diag *diag, sli_deplo
 /* Each as far as it can be looked at, whatever is wrong with the others. */
 static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_cost_config *cost = &file->values.cost;
+    sl_err stages_err = check_stages(file, diag);
     sl_err err = read_parts(file, diag, deployment);
     if (err == SL_OK) {
         err = check_attention(file, diag, deployment);
@@ -323,7 +349,8 @@ static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deploymen
     }
     sli_cost_subject subject = cost_subject(&file->values, deployment);
     err = worse(err, sli_cost_check(cost, &subject, sli_scenario_mark(file, "cost"), "cost", diag));
-    return worse(err, check_sharing(file, diag, deployment));
+    err = worse(err, check_sharing(file, diag, deployment));
+    return worse(err, stages_err);
 }
 
 sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
@@ -332,7 +359,7 @@ sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deploy
                     .route = file->values.route.type->item},
     };
     SL_TRY(check_parts(file, diag, deployment));
-    SL_TRY(make_cost(file, deployment));
+    SL_TRY(make_cost(file, diag, deployment));
     configure_engine(&file->values, deployment);
     SL_TRY(check_reservation(file, diag, deployment));
     return create_policies(file, diag, deployment);
