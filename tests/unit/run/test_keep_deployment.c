@@ -4,6 +4,8 @@
  */
 #include "run/execute.h"
 
+#include "kv/layout_held.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
