@@ -269,15 +269,6 @@ static sl_err check_sharing(const sli_scenario_file *file, sli_diag *diag,
     return SL_ERR_CONFIG;
 }
 
-/* For a context of the longest length, whatever part of it is prompt. */
-static int64_t most_reserved(const sli_layout *layout, const sli_engine_config *engine) {
-    int64_t tokens = engine->max_model_tokens;
-    int64_t step_tokens = engine->max_batched_tokens;
-    int64_t of_prompt = sli_layout_peak_pages(layout, tokens, step_tokens);
-    int64_t of_output = sli_layout_request_peak_pages(layout, 1, tokens, step_tokens);
-    return of_prompt > of_output ? of_prompt : of_output;
-}
-
 /* What it reserves has to be there. */
 static sl_err check_reservation(const sli_scenario_file *file, sli_diag *diag,
                                 const sli_deployment *deployment) {
@@ -287,7 +278,7 @@ static sl_err check_reservation(const sli_scenario_file *file, sli_diag *diag,
         return SL_OK;
     }
     sli_mark mark = file->values.engine.policy.mark;
-    int64_t need_blocks = most_reserved(deployment->layout, engine);
+    int64_t need_blocks = sli_layout_reserved_pages(deployment->layout, engine->max_model_tokens);
     if (need_blocks > engine->pool.block_count) {
         sli_diag_error(diag, mark, "engine.policy",
                        "'%s' reserves %s %s for a request (max_model_len %s tokens), the cache has "
