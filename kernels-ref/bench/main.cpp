@@ -13,6 +13,7 @@
 #include "bench/shape.h"
 #include "bench/storage_backend.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -120,6 +121,27 @@ std::unique_ptr<backend> open_backend(const options &chosen, std::string *error)
     return open_cpu();
 }
 
+/* A file is written beside its place, so that nobody finds half of it. */
+std::string part_of(const std::string &path) {
+    return path + ".part";
+}
+
+/* Before anything is measured. */
+exit_code check_outputs(const options &chosen) {
+    for (const std::string &path : chosen.outputs) {
+        if (!chosen.is_forced && access(path.c_str(), F_OK) == 0) {
+            return complain(FAILED, path + " exists; --force replaces it");
+        }
+        FILE *file = fopen(part_of(path).c_str(), "w");
+        if (file == nullptr) {
+            return complain(FAILED, "cannot write " + path + ": " + strerror(errno));
+        }
+        fclose(file);
+        unlink(part_of(path).c_str());
+    }
+    return DONE;
+}
+
 /* ---- Measuring ---- */
 
 class session {
@@ -142,7 +164,7 @@ class session {
         for (const std::string &path : chosen_.outputs) {
             sli_measurements_format format = SLI_MEASUREMENTS_CSV;
             sli_measurements_format_of(path.c_str(), &format);
-            std::string part = path + ".part";
+            std::string part = part_of(path);
             if (sli_measurements_write(&table, part.c_str(), format) != SL_OK ||
                 rename(part.c_str(), path.c_str()) != 0) {
                 unlink(part.c_str());
@@ -170,12 +192,22 @@ class session {
             }
         }
         for (const shape &its : shapes) {
+            if (!is_asked && has_more_work(it, its)) {
+                continue;
+            }
             exit_code code = measure_shape(it, its, is_asked);
             if (code != DONE) {
                 return code;
             }
         }
         return DONE;
+    }
+
+    /* Than was wanted. */
+    bool has_more_work(const kernel &it, const shape &its) const {
+        kref_work work = it.work(its);
+        return static_cast<double>(work.algorithmic_flops) > chosen_.work_max ||
+               static_cast<double>(work.algorithmic_bytes) > chosen_.work_max;
     }
 
     /* A shape that nobody asked for is left out where memory is short. */
@@ -227,10 +259,9 @@ exit_code run(const options &chosen) {
     if (all.empty()) {
         return USAGE;
     }
-    for (const std::string &path : chosen.outputs) {
-        if (!chosen.is_forced && access(path.c_str(), F_OK) == 0) {
-            return complain(FAILED, path + " exists; --force replaces it");
-        }
+    exit_code writable = check_outputs(chosen);
+    if (writable != DONE) {
+        return writable;
     }
     std::string error;
     std::unique_ptr<backend> on = open_backend(chosen, &error);

@@ -69,12 +69,14 @@ outcome measure(const kernel &its, const shape &of, backend &on, const sampling 
     }
     kref_work work = its.work(of);
     std::vector<double> times_ns;
-    *error = on.sample(*prepared, how, &times_ns);
+    sampling its_how = how;
+    its_how.is_graph = how.is_graph && prepared->can_be_captured();
+    *error = on.sample(*prepared, its_how, &times_ns);
     if (*error != nullptr) {
         return outcome::failed;
     }
     *row = of;
-    put_circumstances(its, on, how, date, row);
+    put_circumstances(its, on, its_how, date, row);
     row->algorithmic_flops = work.algorithmic_flops;
     row->algorithmic_bytes = work.algorithmic_bytes;
     put_samples(&times_ns, row);

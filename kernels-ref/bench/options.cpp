@@ -18,6 +18,7 @@ const char *const usage =
     "  --out FILE          .csv, .h5 or .hdf5; one of each may be given\n"
     "  --force             replace files that exist\n"
     "  --quick             few small shapes and samples: a try, not a measurement\n"
+    "  --work-max N        leave out shapes of more FLOPs or more bytes: 3e9 suits a CPU\n"
     "  --samples N         at most, 50 if not given\n"
     "  --seconds S         after which a shape gets no more samples, 2 if not given\n"
     "  --flush             fill the caches with something else before each sample\n"
@@ -78,6 +79,10 @@ const option table[] = {
      [](const char *, options *chosen) -> const char * {
          chosen->is_quick = true;
          return nullptr;
+     }},
+    {"--work-max", true,
+     [](const char *value, options *chosen) -> const char * {
+         return take_number(value, 1.0, &chosen->work_max, "a number of FLOPs or bytes, as 1e9");
      }},
     {"--samples", true,
      [](const char *value, options *chosen) -> const char * {

@@ -202,7 +202,7 @@ class emulated : public host_backend {
 /* What the emulation does not know is no kernel: a library, the copies of a runtime. */
 bool is_emulated(const kernel &it, const shape &its) {
     return has_word(it.backends, "cuda") && strcmp(it.name, "library_gemm") != 0 &&
-           strstr(its.variant, "each") == nullptr;
+           strstr(its.variant, "each") == nullptr && strstr(its.variant, "batch") == nullptr;
 }
 
 #endif
