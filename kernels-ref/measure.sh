@@ -2,7 +2,7 @@
 # Checks the kernels on the machine at hand, measures them, and leaves the measurements with their
 # report in hwprofiles/measured/.
 #
-#   kernels-ref/measure.sh [--backend cuda|cpu] [--build FOLDER] [--out FOLDER] [--quick]
+#   bash kernels-ref/measure.sh [--backend cuda|cpu] [--build FOLDER] [--out FOLDER] [--quick]
 #
 # cuda, which is what it does if nothing is said: the tests of all kernels on the device, once as they
 # are and once under compute-sanitizer where that is installed; then the bench, with caches flushed.

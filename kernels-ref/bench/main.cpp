@@ -18,6 +18,7 @@
 #include <cstring>
 #include <ctime>
 #include <deque>
+#include <set>
 #include <unistd.h>
 
 namespace kref::bench {
@@ -176,29 +177,39 @@ class session {
 
   private:
     exit_code measure_kernel(const kernel &it) {
-        std::vector<shape> shapes = it.shapes(chosen_.is_quick);
         bool is_asked = !chosen_.shapes.empty();
-        if (is_asked) {
-            shape base = shapes.front();
-            shapes.clear();
-            for (const std::string &text : chosen_.shapes) {
-                std::string error;
-                texts_.push_back(text); /* the shape borrows its words */
-                shape its = base;
-                if (!read_shape(it.name, it.columns, texts_.back().data(), &its, &error)) {
-                    return complain(USAGE, error);
-                }
-                shapes.push_back(its);
+        std::vector<shape> shapes = it.shapes(chosen_.is_quick);
+        exit_code code = is_asked ? read_shapes(it, &shapes) : DONE;
+        for (size_t i = 0; i < shapes.size() && code == DONE; i++) {
+            if (is_asked || !has_more_work(it, shapes[i])) {
+                code = measure_shape(it, shapes[i], is_asked);
             }
         }
-        for (const shape &its : shapes) {
-            if (!is_asked && has_more_work(it, its)) {
-                continue;
+        return code;
+    }
+
+    /* Those that were asked for, in the place of those that a kernel offers. All of them are looked
+     * at before the first is measured. */
+    exit_code read_shapes(const kernel &it, std::vector<shape> *shapes) {
+        shape base = shapes->front();
+        shapes->clear();
+        std::set<std::string> seen;
+        for (const std::string &text : chosen_.shapes) {
+            std::string error;
+            texts_.push_back(text); /* the shape borrows its words */
+            shape its = base;
+            if (!read_shape(it.name, it.columns, texts_.back().data(), &its, &error)) {
+                return complain(USAGE, error);
             }
-            exit_code code = measure_shape(it, its, is_asked);
-            if (code != DONE) {
-                return code;
+            std::string all = shape_text(its, it.columns);
+            if (!seen.insert(all).second) {
+                return complain(USAGE, "--shape " + text + " is a shape that is given twice");
             }
+            const char *refusal = shape_refusal(it, its);
+            if (refusal != nullptr) {
+                return complain(BAD_SHAPE, std::string(it.name) + " " + all + ": " + refusal);
+            }
+            shapes->push_back(its);
         }
         return DONE;
     }

@@ -54,10 +54,14 @@ void put_samples(std::vector<double> *times_ns, sli_measurement *row) {
     row->bytes_frac = share_of(row->algorithmic_bytes, row->time_median_ns, row->peak_bytes_per_s);
 }
 
+const char *shape_refusal(const kernel &its, const shape &of) {
+    const char *refusal = size_refusal(of);
+    return refusal == nullptr ? its.refusal(of) : refusal;
+}
+
 outcome measure(const kernel &its, const shape &of, backend &on, const sampling &how,
                 const char *date, sli_measurement *row, const char **error) {
-    *error = size_refusal(of);
-    *error = *error == nullptr ? its.refusal(of) : *error;
+    *error = shape_refusal(its, of);
     if (*error != nullptr) {
         return outcome::refused;
     }

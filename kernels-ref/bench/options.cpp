@@ -162,21 +162,26 @@ std::string unknown(const std::string &name) {
                               : error + "; --help lists them";
 }
 
+bool are_different(const char *name, const std::vector<std::string> &values, std::string *error) {
+    for (size_t i = 1; i < values.size(); i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (values[i] == values[j]) {
+                *error = std::string(name) + " " + values[i] + " is given twice";
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* What options say of each other. */
 bool agree(const options &chosen, std::string *error) {
     if (!chosen.shapes.empty() && chosen.kernels.size() != 1) {
         *error = "--shape needs one --kernel";
         return false;
     }
-    for (size_t i = 1; i < chosen.outputs.size(); i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (chosen.outputs[i] == chosen.outputs[j]) {
-                *error = "--out " + chosen.outputs[i] + " is given twice";
-                return false;
-            }
-        }
-    }
-    return true;
+    return are_different("--out", chosen.outputs, error) &&
+           are_different("--kernel", chosen.kernels, error);
 }
 
 } // namespace

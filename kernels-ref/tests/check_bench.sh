@@ -64,7 +64,10 @@ expect 2 "there is no kernel 'rmsnorm'; did you mean 'rms_norm'?" --kernel rmsno
 expect 2 "there is no backend 'cudo'; did you mean 'cuda'?" --backend cudo
 expect 2 'library_gemm has no version for cpu, only for cuda' --kernel library_gemm
 expect 2 "its shape has no 'widht'; did you mean 'width'?" --kernel gemm --shape widht=8
+expect 2 '--shape rows=8 is a shape that is given twice' --quick --kernel gemm --shape depth=256 --shape rows=8
 expect 3 'n must be a multiple of 8' --kernel gemm --shape width=12
+expect 3 'n must be a multiple of 8' --quick --kernel gemm --shape rows=8 --shape width=12 --out early.csv
+grep -q samples said && fail "a shape was measured before all were looked at"
 expect 3 'head_dim must be 64 or 128' --kernel prefill_attention --shape head_dim=96
 expect 3 'there is nothing to do' --kernel gemm --shape rows=0
 expect 4 'not enough memory' --kernel gemm --shape rows=2147483647,depth=1073741824
