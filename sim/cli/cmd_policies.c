@@ -1,7 +1,7 @@
 /* sluice policies: lists the policies, or explains one. */
 #include "cli/command.h"
+#include "cli/keep_text.h"
 #include "cli/options.h"
-#include "model/keep.h"
 #include "run/plugins.h"
 
 #include <stdio.h>
@@ -11,34 +11,12 @@ enum { OPTION_PLUGIN, OPTION_COUNT };
 
 /* ---- Kind keep: methods that are data, not code that decides ---- */
 
-static const char keep_kind[] = "keep";
-
-static void list_keep(void) {
-    size_t count;
-    const sli_named_type *types = sli_keep_types(NULL, &count);
-    puts(keep_kind);
-    for (size_t i = 0; i < count; i++) {
-        const sli_keep_method *method = types[i].item;
-        printf("  %-18s %s\n", types[i].name, method != NULL ? method->summary : "all tokens");
-    }
-}
-
-static void explain_keep(const sli_keep_method *method) {
-    printf("%s (%s): %s\n", method->name, keep_kind, method->summary);
-    printf("source: %s\n", method->paper);
-    printf("throws tokens out %s\n", method->when);
-    printf("counted besides: %s\n", method->work);
-    puts("what stays cannot be shared with other requests; quality is not simulated");
-    puts("\nkeys:");
-    sli_schema_describe(method->section, NULL, stdout);
-}
-
 static bool explain_keep_named(const char *name) {
     size_t count;
     const sli_named_type *types = sli_keep_types(NULL, &count);
     for (size_t i = 0; i < count; i++) {
         if (types[i].item != NULL && strcmp(types[i].name, name) == 0) {
-            explain_keep(types[i].item);
+            sli_keep_explain(types[i].item);
             return true;
         }
     }
@@ -57,7 +35,7 @@ static void list_all(const sli_registry *registry) {
             }
         }
     }
-    list_keep();
+    sli_keep_list();
 }
 
 static void explain(const sl_policy *policy) {

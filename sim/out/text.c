@@ -249,7 +249,10 @@ static void put_table(FILE *file, const latency_row *rows, size_t row_count) {
 
 static void put_latencies(FILE *file, const sli_metrics *m) {
     if (m->ttft_ns.count == 0) {
-        fputs("\n  no latencies: no measured request finished\n", file);
+        bool is_refused = m->arrived_count > 0 && m->rejected_count == m->arrived_count;
+        fprintf(file, "\n  no latencies: %s\n",
+                is_refused ? "every request was rejected on arrival, as the warning says"
+                           : "no measured request finished");
         return;
     }
     const latency_row rows[] = {

@@ -171,6 +171,22 @@ static sl_err check_attention(const sli_scenario_file *file, sli_diag *diag,
                  check_way(file, diag, deployment, config->prefill_way, "attention.mla_prefill"));
 }
 
+/* Blocks that were asked for are taken, whether the device has room for them or not. */
+static void warn_of_blocks(const sli_scenario_file *file, const sli_deployment *deployment,
+                           sli_diag *diag) {
+    const sli_budget *budget = &deployment->budget;
+    const char *key = "memory.kv_blocks";
+    double short_bytes = (double)budget->blocks * (double)budget->block_bytes -
+                         (double)budget->kv_bytes;
+    if (budget->is_overridden && short_bytes > 0) {
+        sli_diag_warning(diag, sli_scenario_mark(file, key), key,
+                         "taken as asked for, but %s at tp %lld has no room for so many: %.2f GiB "
+                         "are missing on each device",
+                         deployment->device->id, (long long)file->values.replicas.tp,
+                         short_bytes / 0x1p30);
+    }
+}
+
 static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
     SL_TRY(make_layout(file, diag, deployment));
@@ -184,8 +200,10 @@ static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deploymen
         .max_seqs = scenario->engine.max_seqs,
         .kernel = attention_of(scenario).kernel,
     };
-    return sli_budget_find(&scenario->memory, &query, sli_scenario_mark(file, "replicas.tp"),
-                           "memory", diag, &deployment->budget);
+    SL_TRY(sli_budget_find(&scenario->memory, &query, sli_scenario_mark(file, "replicas.tp"),
+                           "memory", diag, &deployment->budget));
+    warn_of_blocks(file, deployment, diag);
+    return SL_OK;
 }
 
 static sli_cost_subject cost_subject(const sli_scenario *scenario,

@@ -204,12 +204,13 @@ static const char *too_long_warning(const sli_facts_input *input) {
     if (count == 0) {
         return NULL;
     }
+    bool is_cut = input->deployment->cluster.over_length == SLI_OVER_LENGTH_TRUNCATE;
     sli_format_count(input->deployment->cluster.engine.max_model_tokens, limit, sizeof limit);
     return sli_arena_printf(
-        &input->file->arena,
-        "%s rejected: longer than engine.max_model_len (%s tokens); raise it, or cut outputs with "
-        "engine.over_length: truncate",
-        say_some(count, input->metrics->arrived_count).text, limit);
+        &input->file->arena, "%s rejected: longer than engine.max_model_len (%s tokens)%s",
+        say_some(count, input->metrics->arrived_count).text, limit,
+        is_cut ? " with the prompt alone; raise it"
+               : "; raise it, or cut outputs with engine.over_length: truncate");
 }
 
 static const char *too_large_warning(const sli_facts_input *input) {

@@ -226,9 +226,14 @@ static void lines_without_meaning_are_left_out(void **state) {
     assert_string_equal(text, "seed 0\n"
                               "0 of 1 request finished · 1 rejected · 0.00 ms simulated\n"
                               "\n"
-                              "  no latencies: no measured request finished\n"
+                              "  no latencies: every request was rejected on arrival, as the "
+                              "warning says\n"
                               "\n"
                               "  digest 0000000000000000\n");
+    free(text);
+    metrics.arrived_count = 2; /* and one was cut off */
+    text = summary(&facts, &metrics);
+    expect(text, "  no latencies: no measured request finished\n");
     free(text);
 }
 
