@@ -124,7 +124,8 @@ static void end_line(line *l) {
 
 /* The parts ---------------------------------------------------------------------------------- */
 
-/* The workload, and on the same line if there is room the system that serves it. */
+/* The workload, and on the same line if there is room the system that serves it: so many replicas,
+ * of so many devices each. */
 static void put_heading(FILE *file, const sli_run_facts *facts) {
     char system[256] = "";
     size_t length = 0;
@@ -134,8 +135,12 @@ static void put_heading(FILE *file, const sli_run_facts *facts) {
     if (facts->hardware != NULL) {
         char count[NUMBER_SIZE];
         sli_format_count(facts->replica_count, count, sizeof count);
-        length = append(system, sizeof system, length, "%s × %s, tp %lld · ", count,
-                        facts->hardware, (long long)facts->tp_count);
+        length = append(system, sizeof system, length, "%s × ", count);
+        if (facts->tp_count > 1) {
+            length = append(system, sizeof system, length, "%lld × ", (long long)facts->tp_count);
+        }
+        length = append(system, sizeof system, length, "%s, tp %lld · ", facts->hardware,
+                        (long long)facts->tp_count);
     }
     if (facts->policy != NULL) {
         length = append(system, sizeof system, length, "%s · ", facts->policy);

@@ -210,7 +210,7 @@ static const char *too_long_warning(const sli_facts_input *input) {
         &input->file->arena, "%s rejected: longer than engine.max_model_len (%s tokens)%s",
         say_some(count, input->metrics->arrived_count).text, limit,
         is_cut ? " with the prompt alone; raise it"
-               : "; raise it, or cut outputs with engine.over_length: truncate");
+               : "; raise it, or cut outputs (not prompts) with engine.over_length: truncate");
 }
 
 static const char *too_large_warning(const sli_facts_input *input) {

@@ -218,6 +218,16 @@ static void long_numbers_widen_their_column(void **state) {
     free(text);
 }
 
+/* Two replicas of eight devices are not two devices. */
+static void devices_of_a_replica_are_told(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    facts.tp_count = 8;
+    char *text = summary_of_fixture(&facts, true);
+    expect(text, "llama-3.1-8b bf16 · 2 × 8 × h100-sxm, tp 8 · vllm_v1");
+    free(text);
+}
+
 static void lines_without_meaning_are_left_out(void **state) {
     (void)state;
     sli_run_facts facts = {.slo = {.ttft_ns = SLI_SLO_NONE, .tpot_ns = SLI_SLO_NONE}};
@@ -394,6 +404,7 @@ int main(void) {
         cmocka_unit_test(running_time_names_the_large_parts),
         cmocka_unit_test(shares_add_up_to_a_hundred),
         cmocka_unit_test(long_numbers_widen_their_column),
+        cmocka_unit_test(devices_of_a_replica_are_told),
         cmocka_unit_test(lines_without_meaning_are_left_out),
         cmocka_unit_test(times_have_the_unit_that_reads_best),
         cmocka_unit_test(says_when_results_are_partial),
