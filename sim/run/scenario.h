@@ -94,6 +94,7 @@ typedef struct sli_scenario {
     sli_named route;
     sli_named workload;
     sli_slo slo;
+    sli_table quality; /* of sli_fact_quality */
     sli_run_config run;
     sli_output_config output;
 } sli_scenario;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Instructions of the program on small loads, without those of loading its libraries, against those
-# in instructions.txt.
+# Instructions of the program on small loads, against those in instructions.txt: of main and all that
+# it calls, without what loads the libraries before it.
 #
 #   guard.sh SLUICE COMPILER             fails when one needs over 10 % more than is stored
 #   guard.sh SLUICE COMPILER --refresh   stores what is found: say in the commit what changed it
@@ -39,6 +39,10 @@ count_instructions() {
     }
     local instructions steps
     instructions=$(sed -n 's/.*Collected : //p' "$bench_work/log")
+    [ "${instructions:-0}" -gt 0 ] || {
+        echo "FAILED: nothing was counted: $program has no symbol main" >&2
+        exit 1
+    }
     steps=$(figure "$bench_work/result" step_count)
     echo "$1 $((instructions / requests)) $((instructions / steps))"
 }

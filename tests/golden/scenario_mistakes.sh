@@ -90,6 +90,16 @@ run: {warmup: -1 s, time_limit: inf s}
 END
 sluice 3 run nan.yaml
 
+title "A run that ends before it measures"
+sluice 3 check small.yaml --set run.warmup='10 s' --set run.until='10 s'
+sluice 3 check small.yaml --set run.warmup='10 s' --set run.time_limit='5 s'
+sluice 3 check small.yaml --set run.warmup='10 s' --set run.until='11 s' --set run.time_limit='5 s'
+sluice 0 check small.yaml --set run.warmup='10 s' --set run.until='11 s'
+
+title "A context that the model was not made for"
+sluice 0 check small.yaml --set engine.max_model_len='131072 tokens'
+sluice 0 check small.yaml --set engine.max_model_len='131073 tokens'
+
 title "Two things where one is asked for"
 cat >both.yaml <<'END'
 extends: small.yaml
@@ -154,6 +164,10 @@ sluice 3 check small.yaml --set attention.kernel=fa4
 sluice 3 check small.yaml --set attention.mla_decode=absorb
 sluice 3 check small.yaml --set attention.mla_prefill=expanded
 sluice 3 check small.yaml --set attention.kernel=fa2 --set cost=pnorm
+
+title "Files that a scenario names and that are not there"
+printf '%s\n' 'extends: ../small.yaml' 'model: ./mine.yaml' 'hardware: ./ours.yaml' >deep/absent.yaml
+sluice 3 check deep/absent.yaml
 
 title "The same mistakes are found without running"
 sluice 3 check unknown.yaml
