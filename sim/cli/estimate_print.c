@@ -155,33 +155,50 @@ static void print_handoff(FILE *file, const sli_estimate_handoff *handoff) {
     }
 }
 
-/* `tp 16 over two nodes, or tp 8 × pp 2` */
-static void print_nodes(FILE *file, const sli_estimate_query *query, int64_t tp) {
+/* Devices that share a layer and do not find place in one node. Stages talk to the next one alone,
+ * so that each may lie in a node of its own. */
+static void print_nodes(FILE *file, const sli_estimate_query *query,
+                        const sli_placement *placement) {
     int64_t node_devices = query->device->node_devices.value;
-    int64_t nodes = (tp + node_devices - 1) / node_devices;
-    if (nodes == 2) {
-        fputs(" over two nodes", file);
-    } else if (nodes > 2) {
-        fprintf(file, " over %lld nodes", (long long)nodes);
+    int64_t stage_devices = sli_placement_ranks(placement) / placement->pp;
+    int64_t nodes = (stage_devices + node_devices - 1) / node_devices;
+    if (nodes > 1) {
+        fprintf(file, "%s over ", placement->pp > 1 ? ", each stage" : "");
+        fprintf(file, nodes == 2 ? "two nodes" : "%lld nodes", (long long)nodes);
     }
+}
+
+/* `16, as tp 16 over two nodes, or as tp 8 × pp 2` */
+static void print_placements(FILE *file, const sli_estimate_query *query,
+                             const sli_placement *placements, size_t count) {
+    fprintf(file, "%lld", (long long)sli_placement_ranks(&placements[0]));
+    for (size_t i = 0; i < count; i++) {
+        fputs(i > 0 ? ", or as " : ", as ", file);
+        print_placement(file, &placements[i]);
+        print_nodes(file, query, &placements[i]);
+    }
+    fputc('\n', file);
 }
 
 /* What to do when it does not fit. */
 static void print_advice(FILE *file, const sli_estimate_query *query) {
-    sli_placement placements[SLI_PLACEMENTS_MAX];
-    size_t count = sli_estimate_placements(query, placements);
-    fputs("    ", file);
-    if (count == 0) {
-        fprintf(file, "not even on %d of them\n", SLI_PLACEMENT_RANKS_MAX);
+    sli_placement fewest[SLI_PLACEMENTS_MAX];
+    sli_placement powers[SLI_PLACEMENTS_MAX];
+    size_t fewest_count = sli_estimate_placements(query, false, fewest);
+    size_t powers_count = sli_estimate_placements(query, true, powers);
+    if (fewest_count == 0) {
+        const sli_placement *asked = &query->placement;
+        fprintf(file, "    not even on %lld devices, with any tp up to 16 and any pp\n",
+                (long long)(SLI_PLACEMENT_DEVICES_MAX * asked->dp * asked->cp));
         return;
     }
-    fputs("the fewest devices that do: ", file);
-    for (size_t i = 0; i < count; i++) {
-        fputs(i > 0 ? ", or " : "", file);
-        print_placement(file, &placements[i]);
-        print_nodes(file, query, placements[i].tp);
+    fputs("    the fewest devices that do: ", file);
+    print_placements(file, query, fewest, fewest_count);
+    if (powers_count > 0 &&
+        sli_placement_ranks(&powers[0]) > sli_placement_ranks(&fewest[0])) {
+        fputs("    in powers of two: ", file);
+        print_placements(file, query, powers, powers_count);
     }
-    fputc('\n', file);
 }
 
 /* Scores that are written down are what is too much, whatever the device. */

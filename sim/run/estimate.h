@@ -148,16 +148,20 @@ SL_NODISCARD sl_err sli_estimate_find(const sli_estimate_query *query, sli_diag 
 SL_NODISCARD sl_err sli_estimate_fit_find(const sli_estimate_query *query, sli_diag *diag,
                                           sli_estimate_fit *fit);
 
+/* Whether all requests fit on every rank, for a query with a device that sli_estimate_find has
+ * answered, also with another placement. O(layer runs x stages), less when they do not. */
+bool sli_estimate_fits(const sli_estimate_query *query);
+
 enum {
     SLI_PLACEMENTS_MAX = 2,
-    SLI_PLACEMENT_TP_MAX = 16,
-    SLI_PLACEMENT_RANKS_MAX = 128,
+    SLI_PLACEMENT_DEVICES_MAX = 128, /* for tp and pp */
 };
 
-/* The fewest ranks of the query's device on which all requests fit, tp and pp in powers of two and
- * the other degrees as they are asked for: the ways to place them with the widest tp, and how many
- * of these. 0 = not even on the most. The query must have been answered by sli_estimate_find. */
-size_t sli_estimate_placements(const sli_estimate_query *query,
+/* The fewest of the query's devices on which all requests fit, tp one of 1, 2, 4, 8 and 16, pp any
+ * number of stages, or a power of two as well, and the other degrees as they are asked for: the
+ * ways to place them with the widest tp, and how many of these. 0 = not even on the most. The query
+ * must have been answered by sli_estimate_find. estimate_placements.c */
+size_t sli_estimate_placements(const sli_estimate_query *query, bool in_powers_of_two,
                                sli_placement placements[SLI_PLACEMENTS_MAX]);
 
 #endif

@@ -3,7 +3,6 @@
 #include "base/check.h"
 #include "base/minmax.h"
 #include "kv/budget.h"
-#include "model/parallel.h"
 #include "run/request_state.h"
 
 /* What a scenario has when it says nothing; see run/scenario.c and kv/budget.c. */
@@ -275,34 +274,13 @@ sl_err sli_estimate_fit_find(const sli_estimate_query *query, sli_diag *diag,
     return SL_OK;
 }
 
-/* ---- Placements ---- */
-
-static bool is_met_by(const sli_estimate_query *query, const sli_placement *placement) {
-    sli_estimate_query placed = *query;
-    placed.placement = *placement;
-    if (!sli_parallel_can_place(query->architecture, placement)) {
-        return false;
-    }
+bool sli_estimate_fits(const sli_estimate_query *query) {
     sli_diag unsaid = {0};
-    sli_estimate_fit fit;
-    bool is_met = sli_estimate_fit_find(&placed, &unsaid, &fit) == SL_OK && fit.is_met;
-    sli_diag_fini(&unsaid);
-    return is_met;
-}
-
-size_t sli_estimate_placements(const sli_estimate_query *query,
-                               sli_placement placements[SLI_PLACEMENTS_MAX]) {
-    SL_ASSERT(query->device != NULL);
-    size_t count = 0;
-    for (int64_t ranks = 1; ranks <= SLI_PLACEMENT_RANKS_MAX && count == 0; ranks *= 2) {
-        for (int64_t tp = sli_min_i64(ranks, SLI_PLACEMENT_TP_MAX); tp >= 1; tp /= 2) {
-            sli_placement placement = query->placement;
-            placement.tp = tp;
-            placement.pp = ranks / tp;
-            if (count < SLI_PLACEMENTS_MAX && is_met_by(query, &placement)) {
-                placements[count++] = placement;
-            }
-        }
+    bool fits = true;
+    for (int64_t stage = 0; stage < query->placement.pp && fits; stage++) {
+        sli_estimate_fit fit;
+        fits = fit_stage(query, stage, &unsaid, &fit) == SL_OK && fit.is_met;
     }
-    return count;
+    sli_diag_fini(&unsaid);
+    return fits;
 }
