@@ -1,6 +1,7 @@
 #include "cli/estimate_print.h"
 
 #include "cli/estimate_query.h"
+#include "cli/estimate_remarks.h"
 #include "cli/numbers.h"
 
 #include <math.h>
@@ -67,8 +68,54 @@ static void print_heading(FILE *file, const sli_estimate_query *query) {
     fputc('\n', file);
 }
 
+/* Why a run finds nothing of a prefix, as a clause; `said` is for the one with a number in it. */
+static const char *say_unshared(const sli_estimate_sharing *sharing, char *said, size_t said_bytes) {
+    switch (sharing->why) {
+    case SLI_UNSHARED_NOTHING:
+        break;
+    case SLI_UNSHARED_SHORT:
+        snprintf(said, said_bytes, "it ends before a block of %s tokens does",
+                 sli_say_count(sharing->block_tokens).text);
+        return said;
+    case SLI_UNSHARED_WAITING:
+        return "rows that wait in bf16 cannot be shared";
+    case SLI_UNSHARED_WINDOWS:
+        return "the pages of reserved windows cannot be shared";
+    case SLI_UNSHARED_STATES:
+        return "no state of recurrent layers is saved";
+    }
+    return NULL;
+}
+
+static void print_sharing(FILE *file, const sli_estimate_query *query,
+                          const sli_estimate *estimate) {
+    const sli_estimate_cache *cache = &estimate->cache;
+    const sli_estimate_sharing *sharing = &estimate->sharing;
+    char said[96];
+    const char *why = say_unshared(sharing, said, sizeof said);
+    if (why == NULL && cache->prefix_bytes == 0) {
+        why = "at its length a request keeps none of it";
+    }
+    if (why != NULL) {
+        print_line(file, "  shared prefix", 0.0, "saves nothing: %s", why);
+        return;
+    }
+    sli_number found = sli_say_count(sharing->tokens);
+    if (sharing->tokens == query->shared_tokens) {
+        print_line(file, "  shared prefix", (double)cache->prefix_bytes, "%s tokens, kept once",
+                   found.text);
+    } else {
+        print_line(file, "  shared prefix", (double)cache->prefix_bytes,
+                   "%s tokens, kept once: whole blocks of %s", found.text,
+                   sli_say_count(sharing->block_tokens).text);
+    }
+    print_line(file, "  all, sharing it", (double)cache->total_bytes, "saves %s",
+               sli_say_bytes((double)cache->saved_bytes).text);
+}
+
 static void print_cache(FILE *file, const sli_estimate_query *query,
-                        const sli_estimate_cache *cache) {
+                        const sli_estimate *estimate) {
+    const sli_estimate_cache *cache = &estimate->cache;
     print_group(file, "cache");
     print_line(file, "a token", cache->token_bytes, "%s",
                cache->token_bytes > 0.0 ? "" : "adds nothing once all windows are full");
@@ -82,10 +129,7 @@ static void print_cache(FILE *file, const sli_estimate_query *query,
                    query->shared_tokens > 0 ? "nothing shared" : "");
     }
     if (query->shared_tokens > 0 && query->requests > 1) {
-        print_line(file, "  shared prefix", (double)cache->prefix_bytes, "%s tokens, kept once",
-                   sli_say_count(query->shared_tokens).text);
-        print_line(file, "  all, sharing it", (double)cache->total_bytes, "saves %s",
-                   sli_say_bytes((double)cache->saved_bytes).text);
+        print_sharing(file, query, estimate);
     }
 }
 
@@ -258,7 +302,7 @@ static void print_pages(FILE *file, const sli_estimate_query *query, const sli_e
                    fit->wasted_bytes > 0 ? sli_say_bytes((double)fit->wasted_bytes).text
                                          : "nothing");
     } else {
-        print_line(file, "all requests", (double)fit->cache_bytes, "token by token");
+        print_line(file, "all requests", 0.0, "these layers keep nothing");
     }
     if (fit->state_bytes > 0) {
         print_line(file, "  state of fixed size", (double)fit->state_bytes, "%s", "");
@@ -294,9 +338,19 @@ static void print_fit(FILE *file, const sli_estimate_query *query, const sli_est
     print_verdict(file, query, fit);
 }
 
+static void print_remarks(FILE *file, const sli_remarks *remarks) {
+    if (remarks->count > 0) {
+        print_group(file, "remarks");
+    }
+    for (size_t i = 0; i < remarks->count; i++) {
+        fputs("    ", file);
+        sli_print_wrapped(file, 4, remarks->texts[i]);
+    }
+}
+
 void sli_estimate_print(FILE *file, const sli_estimate_query *query, const sli_estimate *estimate) {
     print_heading(file, query);
-    print_cache(file, query, &estimate->cache);
+    print_cache(file, query, estimate);
     print_weights(file, &estimate->weights);
     print_work(file, query, &estimate->work);
     print_step(file, &estimate->step);
@@ -304,6 +358,8 @@ void sli_estimate_print(FILE *file, const sli_estimate_query *query, const sli_e
     if (query->device != NULL) {
         print_fit(file, query, &estimate->fit);
     }
+    sli_remarks remarks = sli_estimate_remarks(query);
+    print_remarks(file, &remarks);
 }
 
 /* ---- For programs ---- */
@@ -320,18 +376,23 @@ static void put_query(sli_json *json, const sli_estimate_query *query) {
     sli_json_int(json, "ep", query->placement.ep);
     sli_json_int(json, "block_tokens", query->block_tokens);
     sli_json_string(json, "window_pages", sli_estimate_window_word(query->window_pages));
+    sli_json_string(json, "prefix_states", sli_estimate_states_word(query->state_saves));
     sli_json_string(json, "attention_kernel", query->kernel != NULL ? query->kernel->name : NULL);
     sli_json_int(json, "tokens", query->tokens);
     sli_json_int(json, "requests", query->requests);
     sli_json_int(json, "shared_tokens", query->shared_tokens);
 }
 
-static void put_cache(sli_json *json, const sli_estimate_cache *cache) {
+static void put_cache(sli_json *json, const sli_estimate *estimate) {
+    const sli_estimate_cache *cache = &estimate->cache;
+    char said[96];
     sli_json_open_object(json, "cache");
     sli_json_real(json, "token_bytes", cache->token_bytes);
     sli_json_int(json, "growing_bytes", cache->growing_bytes);
     sli_json_int(json, "fixed_bytes", cache->fixed_bytes);
     sli_json_int(json, "request_bytes", cache->request_bytes);
+    sli_json_int(json, "prefix_tokens", estimate->sharing.tokens);
+    sli_json_string(json, "prefix_lost", say_unshared(&estimate->sharing, said, sizeof said));
     sli_json_int(json, "prefix_bytes", cache->prefix_bytes);
     sli_json_int(json, "apart_bytes", cache->apart_bytes);
     sli_json_int(json, "total_bytes", cache->total_bytes);
@@ -428,11 +489,20 @@ static void put_fit(sli_json *json, const sli_estimate_fit *fit) {
     sli_json_close_object(json);
 }
 
+static void put_remarks(sli_json *json, const sli_estimate_query *query) {
+    sli_remarks remarks = sli_estimate_remarks(query);
+    sli_json_open_array(json, "remarks");
+    for (size_t i = 0; i < remarks.count; i++) {
+        sli_json_string(json, NULL, remarks.texts[i]);
+    }
+    sli_json_close_array(json);
+}
+
 void sli_estimate_print_json(sli_json *json, const char *key, const sli_estimate_query *query,
                              const sli_estimate *estimate) {
     sli_json_open_object(json, key);
     put_query(json, query);
-    put_cache(json, &estimate->cache);
+    put_cache(json, estimate);
     put_weights(json, &estimate->weights);
     put_work(json, query, &estimate->work);
     put_step(json, &estimate->step);
@@ -440,5 +510,6 @@ void sli_estimate_print_json(sli_json *json, const char *key, const sli_estimate
     if (query->device != NULL) {
         put_fit(json, &estimate->fit);
     }
+    put_remarks(json, query);
     sli_json_close_object(json);
 }

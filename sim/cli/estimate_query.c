@@ -115,6 +115,12 @@ static const char *const window_words[] = {
     [SLI_WINDOW_IGNORED] = "ignored",
 };
 
+/* Of prefix.states in a scenario. */
+static const char *const state_words[] = {
+    [SLI_STATE_ALIGNED] = "aligned",
+    [SLI_STATE_NONE] = "none",
+};
+
 static const char *const way_words[] = {
     [SLI_LATENT_AS_MODEL] = NULL,
     [SLI_LATENT_ABSORBED] = "absorbed",
@@ -124,6 +130,12 @@ static const char *const way_words[] = {
 static sl_err set_window_pages(sli_estimate_input *input, const char *text) {
     int found = find_word(window_words, (int)COUNT_OF(window_words), text);
     input->query.window_pages = found >= 0 ? (sli_window_pages)found : input->query.window_pages;
+    return found >= 0 ? SL_OK : SL_ERR_USAGE;
+}
+
+static sl_err set_prefix_states(sli_estimate_input *input, const char *text) {
+    int found = find_word(state_words, (int)COUNT_OF(state_words), text);
+    input->query.state_saves = found >= 0 ? (sli_state_saves)found : input->query.state_saves;
     return found >= 0 ? SL_OK : SL_ERR_USAGE;
 }
 
@@ -234,6 +246,16 @@ static const char *say_window_pages(sli_arena *arena, const sli_estimate_query *
     return is_usual ? NULL : sli_estimate_window_word(query->window_pages);
 }
 
+const char *sli_estimate_states_word(sli_state_saves state_saves) {
+    return state_words[state_saves];
+}
+
+static const char *say_prefix_states(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    bool is_usual = query->state_saves == SLI_STATE_ALIGNED;
+    return is_usual ? NULL : sli_estimate_states_word(query->state_saves);
+}
+
 static const char *say_kernel(sli_arena *arena, const sli_estimate_query *query) {
     (void)arena;
     return query->kernel != NULL ? query->kernel->name : NULL;
@@ -297,6 +319,10 @@ static const char *window_pages_choice(size_t index) {
     return index < COUNT_OF(window_words) ? window_words[index] : NULL;
 }
 
+static const char *prefix_states_choice(size_t index) {
+    return index < COUNT_OF(state_words) ? state_words[index] : NULL;
+}
+
 static const char *decode_way_choice(size_t index) {
     return index + 1 < COUNT_OF(way_words) ? way_words[index + 1] : NULL;
 }
@@ -325,6 +351,7 @@ const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS] = {
     SETTING("ep", ep, "a number of groups of experts from 1 to 1024"),
     SETTING("block", block, "a number of tokens from 1 to 65536"),
     CHOICE("window-pages", window_pages, "a way to treat pages behind a window"),
+    CHOICE("prefix-states", prefix_states, "what recurrent layers save for prefixes"),
     CHOICE("attention-kernel", kernel, "a kernel of attention"),
     CHOICE("mla-decode", decode_way, "a way to attend to latents"),
     CHOICE("mla-prefill", prefill_way, "a way to attend to latents"),
@@ -352,6 +379,17 @@ void sli_estimate_input_fini(sli_estimate_input *input) {
     sli_arena_fini(&input->arena);
 }
 
+static void suggest(const sli_estimate_setting *setting, const char *text) {
+    enum { CHOICES_MAX = 32 };
+    const char *names[CHOICES_MAX];
+    size_t count = 0;
+    while (setting->choice != NULL && count < CHOICES_MAX && setting->choice(count) != NULL) {
+        names[count] = setting->choice(count);
+        count++;
+    }
+    sli_suggest(text, names, count);
+}
+
 static void say_needed(const sli_estimate_setting *setting, const char *text) {
     fprintf(stderr, "sluice estimate: %s needs %s", setting->name, setting->need);
     if (setting->choice != NULL) {
@@ -359,7 +397,9 @@ static void say_needed(const sli_estimate_setting *setting, const char *text) {
             fprintf(stderr, "%s%s", i == 0 ? ": " : ", ", setting->choice(i));
         }
     }
-    fprintf(stderr, "; found '%s'\n", text);
+    fprintf(stderr, "; found '%s'", text);
+    suggest(setting, text);
+    fputc('\n', stderr);
 }
 
 int sli_estimate_input_set(sli_estimate_input *input, const sli_estimate_setting *setting,

@@ -28,7 +28,7 @@ typedef struct sli_estimate_setting {
     const char *(*say)(sli_arena *arena, const sli_estimate_query *query);
 } sli_estimate_setting;
 
-enum { SLI_ESTIMATE_SETTINGS = 20 };
+enum { SLI_ESTIMATE_SETTINGS = 21 };
 
 /* `model` is the first; the command line has it without an option. */
 extern const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS];
@@ -36,8 +36,10 @@ extern const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS];
 /* The setting of a name of so many bytes, or NULL. */
 const sli_estimate_setting *sli_estimate_setting_find(const char *name, size_t length);
 
-/* The words for sli_window_pages and for sli_latent_way; a way as the model has it is NULL. */
+/* The words for sli_window_pages, sli_state_saves and sli_latent_way; a way as the model has it is
+ * NULL. */
 const char *sli_estimate_window_word(sli_window_pages window_pages);
+const char *sli_estimate_states_word(sli_state_saves state_saves);
 const char *sli_estimate_way_word(sli_latent_way way);
 
 /* sli_estimate_defaults, without a device. */

@@ -2,6 +2,8 @@
 
 #include "base/check.h"
 
+#include <string.h>
+
 static int64_t divide_up(int64_t amount, int64_t parts) {
     return (amount + parts - 1) / parts;
 }
@@ -21,6 +23,23 @@ int64_t sli_state_row_rank_bytes(const sli_store *store, const sli_cache_format 
     return store->element_bytes > 0
                ? heads * store->elements * store->element_bytes
                : sli_format_row_bytes(format, store->sort, heads, store->elements);
+}
+
+static void add_sorts(const sli_part_facts *facts, bool kept[SLI_ROW_COUNT]) {
+    for (int i = 0; i < facts->store_count; i++) {
+        const sli_store *store = &facts->stores[i];
+        if (store->element_bytes == 0) {
+            kept[store->sort] = true;
+        }
+    }
+}
+
+void sli_state_sorts(const sli_architecture *architecture, bool kept[SLI_ROW_COUNT]) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    memset(kept, 0, SLI_ROW_COUNT * sizeof kept[0]);
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        add_sorts(&runs[i].mixer->facts, kept);
+    }
 }
 
 static bool is_fixed(const sli_store *store) {

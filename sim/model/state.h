@@ -18,6 +18,9 @@ typedef struct sli_state_bytes {
 int64_t sli_state_row_rank_bytes(const sli_store *store, const sli_cache_format *format,
                                  int64_t tp);
 
+/* Which sorts of rows in the format of the cache its layers keep; none where all is state. */
+void sli_state_sorts(const sli_architecture *architecture, bool kept[SLI_ROW_COUNT]);
+
 /* One part of one layer after so many tokens. */
 sli_state_bytes sli_state_part(const sli_part_facts *facts, const sli_cache_format *format,
                                int64_t tokens);

@@ -5,6 +5,7 @@
 #include "model/parallel.h"
 #include "model/params.h"
 #include "model/state.h"
+#include "run/estimate_pages.h"
 #include "run/request_state.h"
 
 sli_estimate_query sli_estimate_defaults(void) {
@@ -185,18 +186,24 @@ sl_err sli_estimate_find(const sli_estimate_query *query, sli_diag *diag, sli_es
     SL_ASSERT(query->tokens >= 1 && query->tokens <= SLI_ESTIMATE_TOKENS_MAX);
     SL_ASSERT(query->requests >= 1 && query->requests <= SLI_ESTIMATE_REQUESTS_MAX);
     SL_ASSERT(query->shared_tokens >= 0 && query->block_tokens >= 1);
-    sli_request_state request = count_request(query, &sli_placement_alone);
+    sli_request_state alone = count_request(query, &sli_placement_alone);
+    sli_estimate_sharing sharing;
     sli_estimate_fit fit = {0};
-    SL_TRY(check(query, &request, diag));
+    SL_TRY(check(query, &alone, diag));
+    SL_TRY(sli_estimate_share(query, diag, &sharing));
+    sli_estimate_query found = *query;
+    found.shared_tokens = sharing.tokens;
     if (query->device != NULL) {
-        SL_TRY(sli_estimate_fit_find(query, diag, &fit));
+        SL_TRY(sli_estimate_fit_find(&found, diag, &fit));
     }
+    sli_request_state request = count_request(&found, &sli_placement_alone);
     *estimate = (sli_estimate){
-        .cache = find_cache(query, &request),
-        .weights = find_weights(query),
-        .work = find_work(query),
-        .step = find_step(query, &request),
-        .handoff = find_handoff(query, &request),
+        .sharing = sharing,
+        .cache = find_cache(&found, &request),
+        .weights = find_weights(&found),
+        .work = find_work(&found),
+        .step = find_step(&found, &request),
+        .handoff = find_handoff(&found, &request),
         .fit = fit,
     };
     return SL_OK;

@@ -34,6 +34,7 @@ typedef struct sli_estimate_query {
     sli_placement placement;
     int64_t block_tokens;               /* as a scenario asks for */
     sli_window_pages window_pages;      /* the longest context being `tokens` */
+    sli_state_saves state_saves;        /* of recurrent layers, for prefixes */
     const sli_attention_kernel *kernel; /* NULL = none: workspace is part of the activations */
     sli_latent_way decode_way;          /* for models with latents */
     sli_latent_way prefill_way;         /* for models with latents */
@@ -45,13 +46,29 @@ typedef struct sli_estimate_query {
 /* One request of 32,768 tokens in bf16 on one rank, blocks of 16 tokens. The model is missing. */
 sli_estimate_query sli_estimate_defaults(void);
 
+/* Why a run would find nothing of a prefix. */
+typedef enum sli_unshared {
+    SLI_UNSHARED_NOTHING, /* it finds some */
+    SLI_UNSHARED_SHORT,   /* the prefix is shorter than a block */
+    SLI_UNSHARED_WAITING, /* rows that wait in bf16 to be quantised cannot be shared */
+    SLI_UNSHARED_WINDOWS, /* nor can the pages of reserved windows */
+    SLI_UNSHARED_STATES,  /* no state of recurrent layers is saved */
+} sli_unshared;
+
+/* A prefix can be continued where blocks of all layers end together. */
+typedef struct sli_estimate_sharing {
+    int64_t tokens;       /* of the prefix that are found at most */
+    int64_t block_tokens; /* that they are a multiple of */
+    sli_unshared why;     /* there are none */
+} sli_estimate_sharing;
+
 /* The cache, over all ranks, nothing being copied. */
 typedef struct sli_estimate_cache {
     double token_bytes;    /* that a token adds when all windows are full */
     int64_t growing_bytes; /* of a request: what has come with its tokens */
     int64_t fixed_bytes;   /* of a request: what was there from the start */
     int64_t request_bytes; /* both */
-    int64_t prefix_bytes;  /* of the shared prefix, as far as a request still keeps it */
+    int64_t prefix_bytes;  /* of what is found of the prefix, as far as a request still keeps it */
     int64_t apart_bytes;   /* of all requests, nothing shared */
     int64_t total_bytes;   /* of all requests, the prefix once */
     int64_t saved_bytes;   /* the difference */
@@ -102,8 +119,7 @@ typedef struct sli_estimate_handoff {
  * zero without a device.
  *
  * Communication buffers come out of what is kept for the driver and libraries, where they find
- * place. Where rows wait in bf16, outside of blocks, or layers keep nothing, there are no pages
- * (page_bytes is 0) and requests are counted token by token.
+ * place. Where layers keep nothing there are no pages (page_bytes is 0).
  */
 typedef struct sli_estimate_fit {
     int64_t stage; /* of pp */
@@ -130,6 +146,7 @@ typedef struct sli_estimate_fit {
 } sli_estimate_fit;
 
 typedef struct sli_estimate {
+    sli_estimate_sharing sharing; /* all zero without a prefix */
     sli_estimate_cache cache;
     sli_estimate_weights weights;
     sli_estimate_work work;
