@@ -58,6 +58,9 @@ static void print_heading(FILE *file, const sli_estimate_query *query) {
     print_requests(file, query->requests);
     fprintf(file, " of %s tokens · cache %s · weights %s", sli_say_count(query->tokens).text,
             query->cache->name, query->weights->name);
+    if (query->expert_weights != NULL) {
+        fprintf(file, ", experts %s", query->expert_weights->name);
+    }
     if (query->device != NULL) {
         fprintf(file, " · %s", query->device->id);
     }
@@ -94,7 +97,8 @@ static void print_sharing(FILE *file, const sli_estimate_query *query,
     char said[96];
     const char *why = say_unshared(sharing, said, sizeof said);
     if (why == NULL && cache->prefix_bytes == 0) {
-        why = "at its length a request keeps none of it";
+        why = cache->growing_bytes > 0 ? "none of it is kept at this length"
+                                       : "state of fixed size is never shared";
     }
     if (why != NULL) {
         print_line(file, "  shared prefix", 0.0, "saves nothing: %s", why);
@@ -368,6 +372,9 @@ static void put_query(sli_json *json, const sli_estimate_query *query) {
     sli_json_string(json, "model", query->architecture->id);
     sli_json_string(json, "kv", query->cache->name);
     sli_json_string(json, "weights_format", query->weights->name);
+    sli_json_string(json, "expert_weights_format",
+                    query->expert_weights != NULL ? query->expert_weights->name
+                                                  : query->weights->name);
     sli_json_string(json, "hardware", query->device != NULL ? query->device->id : NULL);
     sli_json_int(json, "tp", query->placement.tp);
     sli_json_int(json, "pp", query->placement.pp);

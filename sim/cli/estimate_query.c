@@ -93,6 +93,12 @@ static sl_err set_weights(sli_estimate_input *input, const char *text) {
     return format != NULL ? SL_OK : SL_ERR_USAGE;
 }
 
+static sl_err set_expert_weights(sli_estimate_input *input, const char *text) {
+    const sli_weight_format *format = sli_weight_format_find(text);
+    input->query.expert_weights = format != NULL ? format : input->query.expert_weights;
+    return format != NULL ? SL_OK : SL_ERR_USAGE;
+}
+
 static sl_err set_kernel(sli_estimate_input *input, const char *text) {
     const sli_attention_kernel *kernel = sli_attention_kernel_find(text);
     input->query.kernel = kernel != NULL ? kernel : input->query.kernel;
@@ -281,6 +287,11 @@ static const char *say_weights(sli_arena *arena, const sli_estimate_query *query
     return query->weights->name;
 }
 
+static const char *say_expert_weights(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    return query->expert_weights != NULL ? query->expert_weights->name : NULL;
+}
+
 static const char *say_model(sli_arena *arena, const sli_estimate_query *query) {
     (void)arena;
     return query->architecture->id;
@@ -309,6 +320,10 @@ static const char *cache_choice(size_t index) {
 
 static const char *weights_choice(size_t index) {
     return sli_weight_formats[index].name;
+}
+
+static const char *expert_weights_choice(size_t index) {
+    return weights_choice(index);
 }
 
 static const char *kernel_choice(size_t index) {
@@ -343,6 +358,7 @@ const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS] = {
     SETTING("shared-prefix", shared_prefix, "a number of tokens, as 16384 or 16Ki"),
     CHOICE("kv", cache, "a format of the cache"),
     CHOICE("weights", weights, "a format of weights"),
+    CHOICE("expert-weights", expert_weights, "a format of weights"),
     SETTING("hardware", hardware, "a name that sluice hardware lists, or a path"),
     SETTING("tp", tp, "a number of ranks from 1 to 1024"),
     SETTING("pp", pp, "a number of stages from 1 to 1024"),

@@ -51,7 +51,7 @@ static void remark_format(const sli_estimate_query *query, sli_remarks *remarks)
         add(remarks, "kv %s changes nothing: all that %s keeps is state, which has types of its own",
             query->cache->name, query->architecture->id);
     } else if (plainest == &sli_cache_formats[0]) {
-        add(remarks, "kv %s changes nothing: %s keeps %s, which it leaves in %s",
+        add(remarks, "kv %s changes nothing: %s keeps %s, which stay in %s",
             query->cache->name, query->architecture->id, said.text, plainest->name);
     } else {
         add(remarks, "kv %s does no more than %s: %s keeps %s only", query->cache->name,

@@ -255,6 +255,9 @@ const sli_weight_format sli_weight_formats[] = {
     {.name = NULL},
 };
 
+const char *const sli_weight_format_names[] = {"bf16",  "fp8",   "int8", "q8_0", "q4_0",
+                                               "nvfp4", "mxfp4", "q1_0", NULL};
+
 const sli_weight_format *sli_weight_format_find(const char *name) {
     name = unalias(weight_aliases, name);
     for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {

@@ -89,6 +89,9 @@ typedef struct sli_weight_format {
 /* Ends with a row whose name is NULL; the first is bf16. */
 extern const sli_weight_format sli_weight_formats[];
 
+/* Their names in the same order, NULL behind the last. */
+extern const char *const sli_weight_format_names[];
+
 /* The format of a name, its own or one that engines have for it (fp16), or NULL. */
 const sli_weight_format *sli_weight_format_find(const char *name);
 

@@ -6,6 +6,7 @@
 #include "model/params.h"
 #include "model/state.h"
 #include "run/estimate_pages.h"
+#include "run/estimate_weights.h"
 #include "run/request_state.h"
 
 sli_estimate_query sli_estimate_defaults(void) {
@@ -60,8 +61,7 @@ static sli_estimate_weights find_weights(const sli_estimate_query *query) {
     return (sli_estimate_weights){
         .params = sli_params_total(query->architecture),
         .token_params = sli_params_matmul(query->architecture),
-        .bytes = sli_placement_weights_bytes(query->architecture, query->weights,
-                                             &sli_placement_alone, 0),
+        .bytes = sli_estimate_weights_bytes(query, &sli_placement_alone, 0),
     };
 }
 
@@ -113,17 +113,12 @@ static double time_ns(double bytes, double bytes_per_s) {
     return bytes_per_s > 0.0 ? bytes / bytes_per_s * 1e9 : -1.0;
 }
 
-static double weight_bytes(const sli_weight_format *format, double params) {
-    return params * (double)format->group_bytes / (double)format->group_params;
-}
-
 static sli_estimate_step find_step(const sli_estimate_query *query,
                                    const sli_request_state *request) {
-    double touched = sli_params_touched(query->architecture, query->requests);
     sli_estimate_step step = {
         .bandwidth_bytes_per_s = query->bandwidth_bytes_per_s,
         .cache_bytes = (double)query->requests * (double)request->read_bytes,
-        .weights_bytes = weight_bytes(query->weights, touched),
+        .weights_bytes = sli_estimate_touched_bytes(query, &sli_placement_alone),
     };
     if (step.bandwidth_bytes_per_s <= 0.0 && query->device != NULL) {
         step.bandwidth_bytes_per_s = query->device->memory_bytes_per_s.value;
@@ -131,8 +126,7 @@ static sli_estimate_step find_step(const sli_estimate_query *query,
     const sli_placement *placement = &query->placement;
     double rank_cache_bytes = (double)requests_of_copy(query) *
                               (double)count_request(query, placement).read_bytes;
-    double rank_touched = sli_placement_touched(query->architecture, placement, query->requests);
-    double rank_weights_bytes = weight_bytes(query->weights, rank_touched);
+    double rank_weights_bytes = sli_estimate_touched_bytes(query, placement);
     step.cache_ns = time_ns(rank_cache_bytes, step.bandwidth_bytes_per_s);
     step.weights_ns = time_ns(rank_weights_bytes, step.bandwidth_bytes_per_s);
     step.floor_ns = time_ns(rank_cache_bytes + rank_weights_bytes, step.bandwidth_bytes_per_s);
@@ -170,6 +164,12 @@ static sl_err check(const sli_estimate_query *query, const sli_request_state *re
         sli_diag_error(diag, nowhere, NULL,
                        "%s has no latents, which alone can be absorbed or expanded; models of "
                        "kind mla have",
+                       query->architecture->id);
+        return SL_ERR_CONFIG;
+    }
+    if (query->expert_weights != NULL && sli_params_fewest_experts(query->architecture) == 0) {
+        sli_diag_error(diag, nowhere, NULL,
+                       "%s has no routed experts, whose weights could have a format of their own",
                        query->architecture->id);
         return SL_ERR_CONFIG;
     }

@@ -27,6 +27,7 @@ typedef struct sli_estimate_query {
     const sli_architecture *architecture;
     const sli_cache_format *cache;
     const sli_weight_format *weights;
+    const sli_weight_format *expert_weights; /* of routed experts; NULL = like the others */
     const sli_device *device; /* NULL = none: nothing has to fit */
     int64_t tokens;           /* of each request */
     int64_t requests;         /* at the same time */

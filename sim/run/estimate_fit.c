@@ -4,6 +4,7 @@
 #include "base/minmax.h"
 #include "kv/budget.h"
 #include "run/estimate_pages.h"
+#include "run/estimate_weights.h"
 #include "run/request_state.h"
 
 enum { SEQS = 256 }; /* as a scenario that says nothing; see run/scenario.c */
@@ -80,8 +81,7 @@ static sli_estimate_fit find_room(const sli_estimate_query *query, int64_t stage
         .stage = stage,
         .capacity_bytes = budget.capacity_bytes,
         .usable_bytes = budget.usable_bytes,
-        .weights_bytes = sli_placement_weights_bytes(query->architecture, query->weights,
-                                                     &query->placement, stage),
+        .weights_bytes = sli_estimate_weights_bytes(query, &query->placement, stage),
         .activation_bytes = budget.activation_bytes,
         .workspace_bytes = find_workspace(query),
         .expanded_bytes = find_expanded(query),
