@@ -1,5 +1,6 @@
 #include "cli/estimate_print.h"
 
+#include "cli/estimate_advice.h"
 #include "cli/estimate_query.h"
 #include "cli/estimate_remarks.h"
 #include "cli/numbers.h"
@@ -36,23 +37,6 @@ static void print_requests(FILE *file, int64_t requests) {
     fprintf(file, "%s request%s", sli_say_count(requests).text, requests == 1 ? "" : "s");
 }
 
-/* `tp 8 × pp 2 × dp 2, ep 16`: tp, and the others that are more than one. */
-static void print_placement(FILE *file, const sli_placement *placement) {
-    const struct {
-        const char *name;
-        int64_t degree;
-    } others[] = {{"pp", placement->pp}, {"dp", placement->dp}, {"cp", placement->cp}};
-    fprintf(file, "tp %lld", (long long)placement->tp);
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (others[i].degree > 1) {
-            fprintf(file, " × %s %lld", others[i].name, (long long)others[i].degree);
-        }
-    }
-    if (placement->ep > 1) {
-        fprintf(file, ", ep %lld", (long long)placement->ep);
-    }
-}
-
 static void print_heading(FILE *file, const sli_estimate_query *query) {
     fprintf(file, "%s · ", query->architecture->name);
     print_requests(file, query->requests);
@@ -65,8 +49,7 @@ static void print_heading(FILE *file, const sli_estimate_query *query) {
         fprintf(file, " · %s", query->device->id);
     }
     if (sli_placement_ranks(&query->placement) > 1) {
-        fputs(" · ", file);
-        print_placement(file, &query->placement);
+        fprintf(file, " · %s", sli_estimate_say_placement(&query->placement).text);
     }
     fputc('\n', file);
 }
@@ -203,66 +186,9 @@ static void print_handoff(FILE *file, const sli_estimate_handoff *handoff) {
     }
 }
 
-/* Devices that share a layer and do not find place in one node. Stages talk to the next one alone,
- * so that each may lie in a node of its own. */
-static void print_nodes(FILE *file, const sli_estimate_query *query,
-                        const sli_placement *placement) {
-    int64_t node_devices = query->device->node_devices.value;
-    int64_t stage_devices = sli_placement_ranks(placement) / placement->pp;
-    int64_t nodes = (stage_devices + node_devices - 1) / node_devices;
-    if (nodes > 1) {
-        fprintf(file, "%s over ", placement->pp > 1 ? ", each stage" : "");
-        fprintf(file, nodes == 2 ? "two nodes" : "%lld nodes", (long long)nodes);
-    }
-}
-
-/* `16, as tp 16 over two nodes, or as tp 8 × pp 2` */
-static void print_placements(FILE *file, const sli_estimate_query *query,
-                             const sli_placement *placements, size_t count) {
-    fprintf(file, "%lld", (long long)sli_placement_ranks(&placements[0]));
-    for (size_t i = 0; i < count; i++) {
-        fputs(i > 0 ? ", or as " : ", as ", file);
-        print_placement(file, &placements[i]);
-        print_nodes(file, query, &placements[i]);
-    }
-    fputc('\n', file);
-}
-
-/* What to do when it does not fit. */
-static void print_advice(FILE *file, const sli_estimate_query *query) {
-    sli_placement fewest[SLI_PLACEMENTS_MAX];
-    sli_placement powers[SLI_PLACEMENTS_MAX];
-    size_t fewest_count = sli_estimate_placements(query, false, fewest);
-    size_t powers_count = sli_estimate_placements(query, true, powers);
-    if (fewest_count == 0) {
-        const sli_placement *asked = &query->placement;
-        fprintf(file, "    not even on %lld devices, with any tp up to 16 and any pp\n",
-                (long long)(SLI_PLACEMENT_DEVICES_MAX * asked->dp * asked->cp));
-        return;
-    }
-    fputs("    the fewest devices that do: ", file);
-    print_placements(file, query, fewest, fewest_count);
-    if (powers_count > 0 &&
-        sli_placement_ranks(&powers[0]) > sli_placement_ranks(&fewest[0])) {
-        fputs("    in powers of two: ", file);
-        print_placements(file, query, powers, powers_count);
-    }
-}
-
-/* Scores that are written down are what is too much, whatever the device. */
-static void print_kernel_advice(FILE *file, const sli_estimate_query *query,
-                                const sli_estimate_fit *fit) {
-    if (query->kernel != NULL && query->kernel->keeps_scores) {
-        fprintf(
-            file,
-            "    %s attention writes down %s of scores; flash attention (--attention-kernel fa2) "
-            "none\n",
-            query->kernel->name, sli_say_bytes((double)fit->workspace_bytes).text);
-    }
-}
-
 static void print_verdict(FILE *file, const sli_estimate_query *query,
-                          const sli_estimate_fit *fit) {
+                          const sli_estimate *estimate) {
+    const sli_estimate_fit *fit = &estimate->fit;
     fputs("    ", file);
     print_requests(file, query->requests);
     if (fit->max_requests == SLI_UNBOUNDED) {
@@ -274,8 +200,7 @@ static void print_verdict(FILE *file, const sli_estimate_query *query,
         fprintf(file, " do%s not fit, %s at most, short by %s\n", query->requests == 1 ? "es" : "",
                 sli_say_count(fit->max_requests).text,
                 sli_say_bytes((double)(fit->cache_bytes - fit->room_bytes)).text);
-        print_kernel_advice(file, query, fit);
-        print_advice(file, query);
+        sli_estimate_advise(file, query, estimate);
     }
 }
 
@@ -318,7 +243,8 @@ static void print_pages(FILE *file, const sli_estimate_query *query, const sli_e
     }
 }
 
-static void print_fit(FILE *file, const sli_estimate_query *query, const sli_estimate_fit *fit) {
+static void print_fit(FILE *file, const sli_estimate_query *query, const sli_estimate *estimate) {
+    const sli_estimate_fit *fit = &estimate->fit;
     print_fit_heading(file, query, fit->stage);
     print_line(file, "usable", (double)fit->usable_bytes, "%.0f %% of %s",
                100.0 * (double)fit->usable_bytes / (double)fit->capacity_bytes,
@@ -339,7 +265,7 @@ static void print_fit(FILE *file, const sli_estimate_query *query, const sli_est
     print_line(file, "graphs and others", (double)(fit->graphs_bytes + fit->other_bytes),
                "assumed");
     print_pages(file, query, fit);
-    print_verdict(file, query, fit);
+    print_verdict(file, query, estimate);
 }
 
 static void print_remarks(FILE *file, const sli_remarks *remarks) {
@@ -360,7 +286,7 @@ void sli_estimate_print(FILE *file, const sli_estimate_query *query, const sli_e
     print_step(file, &estimate->step);
     print_handoff(file, &estimate->handoff);
     if (query->device != NULL) {
-        print_fit(file, query, &estimate->fit);
+        print_fit(file, query, estimate);
     }
     sli_remarks remarks = sli_estimate_remarks(query);
     print_remarks(file, &remarks);
@@ -503,6 +429,14 @@ static void put_remarks(sli_json *json, const sli_estimate_query *query) {
         sli_json_string(json, NULL, remarks.texts[i]);
     }
     sli_json_close_array(json);
+}
+
+void sli_estimate_print_refusal(sli_json *json, const sli_estimate_query *query,
+                                const char *refusal) {
+    sli_json_open_object(json, NULL);
+    put_query(json, query);
+    sli_json_string(json, "refusal", refusal);
+    sli_json_close_object(json);
 }
 
 void sli_estimate_print_json(sli_json *json, const char *key, const sli_estimate_query *query,

@@ -312,6 +312,26 @@ static const char *say_link(sli_arena *arena, const sli_estimate_query *query) {
     return bytes_per_s > 0.0 ? say_number(arena, sli_say_bandwidth(bytes_per_s)) : NULL;
 }
 
+sli_placement_text sli_estimate_say_placement(const sli_placement *placement) {
+    const struct {
+        const char *name;
+        int64_t degree;
+    } others[] = {{"pp", placement->pp}, {"dp", placement->dp}, {"cp", placement->cp}};
+    sli_placement_text said;
+    int used = snprintf(said.text, sizeof said.text, "tp %lld", (long long)placement->tp);
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        if (others[i].degree > 1) {
+            used += snprintf(said.text + used, sizeof said.text - (size_t)used, " × %s %lld",
+                             others[i].name, (long long)others[i].degree);
+        }
+    }
+    if (placement->ep > 1) {
+        snprintf(said.text + used, sizeof said.text - (size_t)used, ", ep %lld",
+                 (long long)placement->ep);
+    }
+    return said;
+}
+
 /* ---- The table ---- */
 
 static const char *cache_choice(size_t index) {

@@ -42,6 +42,13 @@ const char *sli_estimate_window_word(sli_window_pages window_pages);
 const char *sli_estimate_states_word(sli_state_saves state_saves);
 const char *sli_estimate_way_word(sli_latent_way way);
 
+/* `tp 8 × pp 2 × dp 2, ep 16`: tp, and the others that are more than one. */
+typedef struct sli_placement_text {
+    char text[96];
+} sli_placement_text;
+
+sli_placement_text sli_estimate_say_placement(const sli_placement *placement);
+
 /* sli_estimate_defaults, without a device. */
 void sli_estimate_input_init(sli_estimate_input *input);
 void sli_estimate_input_fini(sli_estimate_input *input);

@@ -61,7 +61,7 @@ static sli_estimate_weights find_weights(const sli_estimate_query *query) {
     return (sli_estimate_weights){
         .params = sli_params_total(query->architecture),
         .token_params = sli_params_matmul(query->architecture),
-        .bytes = sli_estimate_weights_bytes(query, &sli_placement_alone, 0),
+        .bytes = sli_estimate_all_weights_bytes(query),
     };
 }
 

@@ -170,6 +170,12 @@ SL_NODISCARD sl_err sli_estimate_fit_find(const sli_estimate_query *query, sli_d
  * answered, also with another placement. O(layer runs x stages), less when they do not. */
 bool sli_estimate_fits(const sli_estimate_query *query);
 
+/* The query with weights in the formats that its model is published in, or the nearest ones. */
+sli_estimate_query sli_estimate_as_published(const sli_estimate_query *query);
+
+/* Bytes of all weights of a query, as sli_estimate_find says. */
+int64_t sli_estimate_all_weights_bytes(const sli_estimate_query *query);
+
 enum {
     SLI_PLACEMENTS_MAX = 2,
     SLI_PLACEMENT_DEVICES_MAX = 128, /* for tp and pp */

@@ -40,7 +40,7 @@ static int64_t fewest_devices(const sli_estimate_query *query) {
     sl_err err = sli_estimate_fit_find(query, &unsaid, &fit);
     sli_diag_fini(&unsaid);
     SL_ASSERT(err == SL_OK);
-    int64_t weights_bytes = sli_estimate_weights_bytes(query, &sli_placement_alone, 0);
+    int64_t weights_bytes = sli_estimate_all_weights_bytes(query);
     return sli_max_i64(1, weights_bytes / (fit.usable_bytes * asked->dp * asked->cp));
 }
 
