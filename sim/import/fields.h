@@ -1,8 +1,8 @@
 /*
  * The fields of a config.json, each asked for by name and type.
  *
- * Floor model. A getter answers a value that can be gone on with and reports what is wrong, so that
- * all mistakes of a file come at once; null counts as absent. Names are `a|b|c` where makers
+ * Floor import. A getter answers a value that can be gone on with and reports what is wrong, so
+ * that all mistakes of a file come at once; null counts as absent. Names are `a|b|c` where makers
  * disagree: the first one that is there is taken. What nobody has asked for is looked through at
  * the end (sli_fields_close): a field that is known to change what a model keeps or computes is an
  * error then, as the importer would be wrong without a word. Must not know families of models.
@@ -10,8 +10,8 @@
  * All memory comes from one arena; when it is out, getters answer as if the field was absent, and
  * sli_fields_close answers SL_ERR_NOMEM.
  */
-#ifndef SLUICE_MODEL_IMPORT_FIELDS_H
-#define SLUICE_MODEL_IMPORT_FIELDS_H
+#ifndef SLUICE_IMPORT_FIELDS_H
+#define SLUICE_IMPORT_FIELDS_H
 
 #include "base/arena.h"
 #include "base/diag.h"

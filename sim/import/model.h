@@ -1,17 +1,17 @@
 /*
  * A model file that is being made, and how it is written: the YAML that model/architecture.h reads.
  *
- * Floor model. Parts are made of keys and values in the order of the calls; a value that the
+ * Floor import. Parts are made of keys and values in the order of the calls; a value that the
  * schema has as its default (0, NULL) is left out, and so is a part that no layer names. Layers
  * are given one by one, first to last; equal neighbours become a run, and runs that come again a
- * repeat (model/import_groups.h). Must not know where the figures come from, nor what the kinds of
+ * repeat (import/groups.h). Must not know where the figures come from, nor what the kinds of
  * parts may be told: the schema checks what was written.
  *
  * All lives in the arena of the model. When memory is out the calls do nothing, and writing
  * answers SL_ERR_NOMEM.
  */
-#ifndef SLUICE_MODEL_IMPORT_MODEL_H
-#define SLUICE_MODEL_IMPORT_MODEL_H
+#ifndef SLUICE_IMPORT_MODEL_H
+#define SLUICE_IMPORT_MODEL_H
 
 #include "base/arena.h"
 

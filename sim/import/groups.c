@@ -1,4 +1,4 @@
-#include "model/import_groups.h"
+#include "import/groups.h"
 
 #include <string.h>
 

@@ -10,8 +10,8 @@
  * prediction, which its checkpoints have. States are fp32 where the file does not say their type,
  * as reference codes keep them.
  */
-#include "model/import_families.h"
-#include "model/import_shared.h"
+#include "import/families.h"
+#include "import/shared.h"
 
 enum { CONV_MAX = 64, CHANNELS_MAX = 1000000 };
 

@@ -1,9 +1,9 @@
-#include "model/import.h"
+#include "import/import.h"
 
 #include "base/check.h"
 #include "config/json.h"
+#include "import/families.h"
 #include "model/architecture.h"
-#include "model/import_families.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * What the importer refuses, where it says so, and which family it takes a file for.
  */
-#include "import_kit.h"
+#include "kit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,14 +1,14 @@
 /*
  * What the tests of the importer share: texts that are imported, refused, or read back.
  *
- * Texts are written as import_configs.h says. All that is answered lives in the arena of the world.
+ * Texts are written as configs.h says. All that is answered lives in the arena of the world.
  */
 #ifndef SLUICE_TESTS_IMPORT_KIT_H
 #define SLUICE_TESTS_IMPORT_KIT_H
 
-#include "import_configs.h"
+#include "configs.h"
+#include "import/import.h"
 #include "model/architecture.h"
-#include "model/import.h"
 
 typedef struct world {
     sli_arena arena;

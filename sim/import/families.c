@@ -1,4 +1,4 @@
-#include "model/import_families.h"
+#include "import/families.h"
 
 #include <ctype.h>
 #include <string.h>

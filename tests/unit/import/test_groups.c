@@ -2,7 +2,7 @@
  * Runs as groups that come again: they must stand for the same runs, in as few rows as trying out
  * everything finds.
  */
-#include "model/import_groups.h"
+#include "import/groups.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,15 +1,15 @@
 /*
  * What families of models have in common: how config.json says widths, heads, windows and experts.
  *
- * Floor model. Each function asks for the fields of one matter and puts what it finds into the
- * model; mistakes are reported by the getters (model/import_fields.h). Field names and defaults are
+ * Floor import. Each function asks for the fields of one matter and puts what it finds into the
+ * model; mistakes are reported by the getters (import/fields.h). Field names and defaults are
  * those of the configuration classes of huggingface/transformers (2026).
  */
-#ifndef SLUICE_MODEL_IMPORT_SHARED_H
-#define SLUICE_MODEL_IMPORT_SHARED_H
+#ifndef SLUICE_IMPORT_SHARED_H
+#define SLUICE_IMPORT_SHARED_H
 
-#include "model/import_fields.h"
-#include "model/import_model.h"
+#include "import/fields.h"
+#include "import/model.h"
 
 /* No model comes near these; the schema has the same bounds or wider ones. */
 enum {

@@ -1,4 +1,4 @@
-#include "model/import_fields.h"
+#include "import/fields.h"
 
 #include "base/units.h"
 #include "config/json.h"

@@ -1,14 +1,14 @@
 /*
  * Families of models: which model types of config.json there are, and how each is read.
  *
- * Floor model. A family is a row in the table of the file that reads it; a new one is a row there,
+ * Floor import. A family is a row in the table of the file that reads it; a new one is a row there,
  * with traits for a reader that exists or with a reader of its own. Must not know files or verbs.
  */
-#ifndef SLUICE_MODEL_IMPORT_FAMILIES_H
-#define SLUICE_MODEL_IMPORT_FAMILIES_H
+#ifndef SLUICE_IMPORT_FAMILIES_H
+#define SLUICE_IMPORT_FAMILIES_H
 
-#include "model/import_fields.h"
-#include "model/import_model.h"
+#include "import/fields.h"
+#include "import/model.h"
 
 typedef struct sli_family {
     const char *name;   /* the model type, which --family takes too; NULL ends a table */
@@ -19,19 +19,19 @@ typedef struct sli_family {
     const sli_field_default *defaults; /* NULL = none */
 } sli_family;
 
-/* import_plain.c: attention over keys and values of heads, in all or in a window. */
+/* plain.c: attention over keys and values of heads, in all or in a window. */
 extern const sli_family sli_plain_families[];
 
-/* import_gemma.c: Gemma 4, with shared keys and values and embeddings of layers. */
+/* gemma.c: Gemma 4, with shared keys and values and embeddings of layers. */
 extern const sli_family sli_gemma_families[];
 
-/* import_latent.c: latents and compressed entries, DeepSeek V2 to V4, GLM-5, Kimi K2. */
+/* latent.c: latents and compressed entries, DeepSeek V2 to V4, GLM-5, Kimi K2. */
 extern const sli_family sli_latent_families[];
 
-/* import_hybrid.c: linear attention between layers with keys and values. */
+/* hybrid.c: linear attention between layers with keys and values. */
 extern const sli_family sli_hybrid_families[];
 
-/* import_recurrent.c: Mamba and RWKV. */
+/* recurrent.c: Mamba and RWKV. */
 extern const sli_family sli_recurrent_families[];
 
 /* The family of a model type; capitals and underscores do not matter. NULL = unknown. */

@@ -3,9 +3,9 @@
  * same layers in the same order, each with the same matrices, stores and work, and so the same
  * counts of parameters. The catalogue's figures come from other sources than the importer's rules.
  */
-#include "import_configs.h"
+#include "configs.h"
+#include "import/import.h"
 #include "model/architecture.h"
-#include "model/import.h"
 #include "model/params.h"
 
 #include <setjmp.h>

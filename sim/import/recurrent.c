@@ -7,8 +7,8 @@
  * keep them. How many tokens prefill computes together (chunk_size) is left to the schema: engines
  * choose their own.
  */
-#include "model/import_families.h"
-#include "model/import_shared.h"
+#include "import/families.h"
+#include "import/shared.h"
 
 #include <stdio.h>
 

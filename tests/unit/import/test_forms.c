@@ -3,7 +3,7 @@
  * parameters are those that the makers publish, less the norms, biases and learned positions that
  * model/params.h does not count.
  */
-#include "import_kit.h"
+#include "kit.h"
 #include "model/params.h"
 
 #include <setjmp.h>

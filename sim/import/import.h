@@ -1,13 +1,13 @@
 /*
  * A model file from a config.json of Hugging Face.
  *
- * Floor model. Finds the family by the model type (model/import_families.h), has the fields read
+ * Floor import. Finds the family by the model type (import/families.h), has the fields read
  * and writes the model as the YAML that model/architecture.h takes, which is checked before it is
  * given away. A text model inside of one for several modalities (text_config) is the model. Must
  * not know where the result goes.
  */
-#ifndef SLUICE_MODEL_IMPORT_H
-#define SLUICE_MODEL_IMPORT_H
+#ifndef SLUICE_IMPORT_IMPORT_H
+#define SLUICE_IMPORT_IMPORT_H
 
 #include "base/arena.h"
 #include "base/diag.h"

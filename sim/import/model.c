@@ -1,7 +1,7 @@
-#include "model/import_model.h"
+#include "import/model.h"
 
 #include "base/check.h"
-#include "model/import_groups.h"
+#include "import/groups.h"
 
 #include <ctype.h>
 #include <string.h>

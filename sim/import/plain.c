@@ -7,8 +7,8 @@
  * GPT-J leave the width out, which is four times the hidden size; Falcon without its new decoder
  * has one key-value head, whatever num_kv_heads says.
  */
-#include "model/import_families.h"
-#include "model/import_shared.h"
+#include "import/families.h"
+#include "import/shared.h"
 
 /* Which layers have a window, where layer_types does not say it. */
 typedef enum window_rule {

@@ -7,8 +7,8 @@
  * take global_head_dim; num_global_key_value_heads counts only with attention_k_eq_v. Keys that
  * are values come from one projection and are stored twice, as engines do it.
  */
-#include "model/import_families.h"
-#include "model/import_shared.h"
+#include "import/families.h"
+#include "import/shared.h"
 
 typedef struct gemma_layers {
     int64_t count;

@@ -1,4 +1,4 @@
-#include "import_configs.h"
+#include "configs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * How a model file is written: what is left out, where lines break. The texts are those that
  * somebody would write by hand in the form of the catalogue.
  */
-#include "model/import_model.h"
+#include "import/model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

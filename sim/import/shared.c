@@ -1,4 +1,4 @@
-#include "model/import_shared.h"
+#include "import/shared.h"
 
 #include <string.h>
 

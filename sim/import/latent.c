@@ -10,8 +10,8 @@
  * index; its compressor keeps 2 x 4 positions of 4 vectors, that of ratio 128 keeps 128 of 2 (the
  * reference code; vLLM blog on DeepSeek V4, appendix).
  */
-#include "model/import_families.h"
-#include "model/import_shared.h"
+#include "import/families.h"
+#include "import/shared.h"
 
 /* ---- Latents ---- */
 

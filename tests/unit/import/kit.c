@@ -1,4 +1,4 @@
-#include "import_kit.h"
+#include "kit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
