@@ -23,7 +23,7 @@ SL_PRINTF(2, 3) static void add(sentence *it, const char *format, ...) {
 
 static void print(FILE *file, const sentence *it) {
     fputs("    ", file);
-    sli_print_wrapped(file, 6, it->text);
+    sli_print_wrapped(file, 4, it->text);
 }
 
 /* ---- Devices ---- */
@@ -46,7 +46,7 @@ static void add_nodes(sentence *it, const sli_estimate_query *query,
     }
 }
 
-/* `16, as tp 16 over two nodes, or as tp 8 × pp 2` */
+/* `16, as tp 16 over two nodes, or tp 8 × pp 2` */
 static void add_placements(sentence *it, const sli_estimate_query *query,
                            const sli_placement *placements, size_t count) {
     if (count == 0) {
@@ -57,8 +57,7 @@ static void add_placements(sentence *it, const sli_estimate_query *query,
     }
     add(it, "%lld", (long long)sli_placement_ranks(&placements[0]));
     for (size_t i = 0; i < count; i++) {
-        add(it, "%s%s", i > 0 ? ", or as " : ", as ",
-            sli_estimate_say_placement(&placements[i]).text);
+        add(it, "%s%s", i > 0 ? ", or " : ", as ", sli_estimate_say_placement(&placements[i]).text);
         add_nodes(it, query, &placements[i]);
     }
 }

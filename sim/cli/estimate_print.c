@@ -55,7 +55,8 @@ static void print_heading(FILE *file, const sli_estimate_query *query) {
 }
 
 /* Why a run finds nothing of a prefix, as a clause; `said` is for the one with a number in it. */
-static const char *say_unshared(const sli_estimate_sharing *sharing, char *said, size_t said_bytes) {
+static const char *say_unshared(const sli_estimate_sharing *sharing, char *said,
+                                size_t said_bytes) {
     switch (sharing->why) {
     case SLI_UNSHARED_NOTHING:
         break;
@@ -100,8 +101,7 @@ static void print_sharing(FILE *file, const sli_estimate_query *query,
                sli_say_bytes((double)cache->saved_bytes).text);
 }
 
-static void print_cache(FILE *file, const sli_estimate_query *query,
-                        const sli_estimate *estimate) {
+static void print_cache(FILE *file, const sli_estimate_query *query, const sli_estimate *estimate) {
     const sli_estimate_cache *cache = &estimate->cache;
     print_group(file, "cache");
     print_line(file, "a token", cache->token_bytes, "%s",
@@ -217,17 +217,19 @@ static void print_fit_heading(FILE *file, const sli_estimate_query *query, int64
 /* The cache of all requests of the rank, and what there is for it. */
 static void print_pages(FILE *file, const sli_estimate_query *query, const sli_estimate_fit *fit) {
     double room_bytes = fit->room_bytes > 0 ? (double)fit->room_bytes : 0.0;
+    const char *pages = fit->has_unit ? "units" : "pages";
     if (fit->room_bytes <= 0) {
         print_line(file, "left for the cache", room_bytes, "the rest alone is too much");
     } else if (fit->page_bytes > 0) {
-        print_line(file, "left for the cache", room_bytes, "%s pages of %s",
-                   sli_say_count(fit->pages).text, sli_say_bytes((double)fit->page_bytes).text);
+        print_line(file, "left for the cache", room_bytes, "%s %s of %s",
+                   sli_say_count(fit->pages).text, pages,
+                   sli_say_bytes((double)fit->page_bytes).text);
     } else {
         print_line(file, "left for the cache", room_bytes, "%s", "");
     }
     if (fit->page_bytes > 0) {
-        print_line(file, "all requests", (double)fit->cache_bytes, "%s pages each, %s wasted",
-                   sli_say_count(fit->request_pages).text,
+        print_line(file, "all requests", (double)fit->cache_bytes, "%s %s each, %s wasted",
+                   sli_say_count(fit->request_pages).text, pages,
                    fit->wasted_bytes > 0 ? sli_say_bytes((double)fit->wasted_bytes).text
                                          : "nothing");
     } else {
@@ -235,6 +237,10 @@ static void print_pages(FILE *file, const sli_estimate_query *query, const sli_e
     }
     if (fit->state_bytes > 0) {
         print_line(file, "  state of fixed size", (double)fit->state_bytes, "%s", "");
+    }
+    if (fit->has_unit) {
+        print_line(file, "  a unit", (double)fit->page_bytes,
+                   "blocks of several sizes are multiples of it");
     }
     if (fit->block_tokens > 0 && fit->block_tokens != query->block_tokens) {
         fprintf(file, "    %-*s%*s   tokens; %s were asked for\n", LABEL_COLUMNS, "  a block",

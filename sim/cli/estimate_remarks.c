@@ -48,11 +48,12 @@ static void remark_format(const sli_estimate_query *query, sli_remarks *remarks)
         return;
     }
     if (said.text[0] == '\0') {
-        add(remarks, "kv %s changes nothing: all that %s keeps is state, which has types of its own",
+        add(remarks,
+            "kv %s changes nothing: all that %s keeps is state, which has types of its own",
             query->cache->name, query->architecture->id);
     } else if (plainest == &sli_cache_formats[0]) {
-        add(remarks, "kv %s changes nothing: %s keeps %s, which stay in %s",
-            query->cache->name, query->architecture->id, said.text, plainest->name);
+        add(remarks, "kv %s changes nothing: %s keeps %s, which stay in %s", query->cache->name,
+            query->architecture->id, said.text, plainest->name);
     } else {
         add(remarks, "kv %s does no more than %s: %s keeps %s only", query->cache->name,
             plainest->name, query->architecture->id, said.text);
@@ -62,9 +63,8 @@ static void remark_format(const sli_estimate_query *query, sli_remarks *remarks)
 static void remark_length(const sli_estimate_query *query, sli_remarks *remarks) {
     int64_t native_tokens = query->architecture->context_native_tokens;
     if (query->tokens > native_tokens) {
-        add(remarks, "%s tokens are more than the %s that %s was made for",
-            sli_say_count(query->tokens).text, sli_say_count(native_tokens).text,
-            query->architecture->id);
+        add(remarks, "more tokens than the %s that %s was made for",
+            sli_say_count(native_tokens).text, query->architecture->id);
     }
 }
 

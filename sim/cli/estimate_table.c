@@ -93,8 +93,8 @@ static bool are_alike(const figure *shown, const sli_sweep_point *points, size_t
     bool are = true;
     for (size_t i = 0; i < count; i++) {
         const sli_sweep_point *at = &points[i * stride];
-        are = are && (at->refusal != NULL ||
-                      strcmp(say(shown, at).text, say(shown, first).text) == 0);
+        are = are &&
+              (at->refusal != NULL || strcmp(say(shown, at).text, say(shown, first).text) == 0);
     }
     return are;
 }

@@ -74,18 +74,23 @@ sli_number sli_say_tokens_short(int64_t tokens) {
     return number;
 }
 
-int sli_columns(const char *text) {
+static int columns_of(const char *text, int bytes) {
     int columns = 0;
-    for (; *text != '\0'; text++) {
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    for (int i = 0; i < bytes; i++) {
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
     }
     return columns;
+}
+
+int sli_columns(const char *text) {
+    return columns_of(text, (int)strlen(text));
 }
 
 void sli_print_wrapped(FILE *file, int indent, const char *text) {
     int column = indent;
     while (*text != '\0') {
-        int width = (int)strcspn(text, " ");
+        int bytes = (int)strcspn(text, " ");
+        int width = columns_of(text, bytes);
         if (column > indent && column + 1 + width > LAST_COLUMN) {
             fprintf(file, "\n%*s", indent, "");
             column = indent;
@@ -93,9 +98,9 @@ void sli_print_wrapped(FILE *file, int indent, const char *text) {
             fputc(' ', file);
             column++;
         }
-        fprintf(file, "%.*s", width, text);
+        fprintf(file, "%.*s", bytes, text);
         column += width;
-        text += width;
+        text += bytes;
         text += strspn(text, " ");
     }
     fputc('\n', file);

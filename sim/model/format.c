@@ -135,9 +135,9 @@ typedef struct alias {
 } alias;
 
 static const alias cache_aliases[] = {
-    {"auto", "bf16"},     {"bfloat16", "bf16"}, {"fp16", "bf16"},    {"float16", "bf16"},
-    {"half", "bf16"},     {"fp8_e4m3", "fp8"},  {"fp8_e5m2", "fp8"}, {"fp8_inc", "fp8"},
-    {NULL, NULL},
+    {"auto", "bf16"},    {"bfloat16", "bf16"}, {"fp16", "bf16"},
+    {"float16", "bf16"}, {"half", "bf16"},     {"fp8_e4m3", "fp8"},
+    {"fp8_e5m2", "fp8"}, {"fp8_inc", "fp8"},   {NULL, NULL},
 };
 
 static const alias weight_aliases[] = {

@@ -64,8 +64,8 @@ int64_t sli_placement_weights_bytes(const sli_architecture *architecture,
                                     const sli_weight_format *format, const sli_placement *placement,
                                     int64_t stage);
 
-/* As sli_params_touched, of one rank of each stage together, and those of routed experts among them:
- * a step passes all stages one after another. `tokens` are those of all dp copies. */
+/* As sli_params_touched, of one rank of each stage together, and those of routed experts among
+ * them: a step passes all stages one after another. `tokens` are those of all dp copies. */
 double sli_placement_touched(const sli_architecture *architecture, const sli_placement *placement,
                              int64_t tokens);
 double sli_placement_experts_touched(const sli_architecture *architecture,

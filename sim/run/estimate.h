@@ -28,10 +28,10 @@ typedef struct sli_estimate_query {
     const sli_cache_format *cache;
     const sli_weight_format *weights;
     const sli_weight_format *expert_weights; /* of routed experts; NULL = like the others */
-    const sli_device *device; /* NULL = none: nothing has to fit */
-    int64_t tokens;           /* of each request */
-    int64_t requests;         /* at the same time */
-    int64_t shared_tokens;    /* that all of them begin with; fewer than tokens */
+    const sli_device *device;                /* NULL = none: nothing has to fit */
+    int64_t tokens;                          /* of each request */
+    int64_t requests;                        /* at the same time */
+    int64_t shared_tokens;                   /* that all of them begin with; fewer than tokens */
     sli_placement placement;
     int64_t block_tokens;               /* as a scenario asks for */
     sli_window_pages window_pages;      /* the longest context being `tokens` */
@@ -136,6 +136,7 @@ typedef struct sli_estimate_fit {
     int64_t other_bytes;   /* besides the buffers */
     int64_t room_bytes;    /* left for the cache; negative when the rest does not fit */
     int64_t page_bytes;    /* of the pool that all layers share */
+    bool has_unit;         /* a page is only the unit of blocks of several sizes */
     int64_t block_tokens;  /* of the layers that grow; 0 when none does */
     int64_t pages;         /* that there is room for */
     int64_t request_pages; /* that a request ever holds while it decodes, at most */

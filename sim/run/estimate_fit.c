@@ -130,6 +130,7 @@ static sl_err fit_in_pages(const sli_estimate_query *query, const sli_stage *sta
         return SL_ERR_CONFIG;
     }
     fit->page_bytes = layout.page_bytes;
+    fit->has_unit = layout.has_unit;
     fit->block_tokens = layout.groups[0].block_pages > 0 ? layout.groups[0].block_tokens : 0;
     fit->pages = sli_max_i64(fit->room_bytes, 0) / layout.page_bytes;
     fit->request_pages = pages.request;

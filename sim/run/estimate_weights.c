@@ -42,6 +42,5 @@ double sli_estimate_touched_bytes(const sli_estimate_query *query, const sli_pla
     const sli_architecture *architecture = query->architecture;
     double all = sli_placement_touched(architecture, placement, query->requests);
     double experts = sli_placement_experts_touched(architecture, placement, query->requests);
-    return share_bytes(query->weights, all - experts) +
-           share_bytes(expert_format(query), experts);
+    return share_bytes(query->weights, all - experts) + share_bytes(expert_format(query), experts);
 }

@@ -1,8 +1,8 @@
 /*
  * What the weights of a query weigh, where routed experts may have a format of their own.
  *
- * Floor run. Part of estimate.h: parameters of model/placement.h in the two formats of a query. Must
- * not know devices. No memory; O(layer runs).
+ * Floor run. Part of estimate.h: parameters of model/placement.h in the two formats of a query.
+ * Must not know devices. No memory; O(layer runs).
  */
 #ifndef SLUICE_RUN_ESTIMATE_WEIGHTS_H
 #define SLUICE_RUN_ESTIMATE_WEIGHTS_H
