@@ -82,15 +82,19 @@ static int estimate_one(sli_estimate_input *input, bool as_json) {
         fputs("sluice estimate: one model is needed; sluice models lists them\n", stderr);
         return sli_exit_code(SL_ERR_USAGE);
     }
+    sli_estimate_query query;
     sli_estimate estimate;
-    sl_err err = sli_estimate_find(&input->query, &input->diag, &estimate);
+    sl_err err = sli_estimate_input_query(input, &input->diag, &query);
+    if (err == SL_OK) {
+        err = sli_estimate_find(&query, &input->diag, &estimate);
+    }
     if (err != SL_OK) {
         return sli_report_failure(err, &input->diag);
     }
-    if (print_one(&input->query, &estimate, as_json) != SL_OK) {
+    if (print_one(&query, &estimate, as_json) != SL_OK) {
         return sli_exit_code(SL_ERR_IO);
     }
-    bool is_met = input->query.device == NULL || estimate.fit.is_met;
+    bool is_met = query.device == NULL || estimate.fit.is_met;
     return sli_exit_code(is_met ? SL_OK : SL_ERR_FIT);
 }
 

@@ -45,6 +45,9 @@ static void print_heading(FILE *file, const sli_estimate_query *query) {
     if (query->expert_weights != NULL) {
         fprintf(file, ", experts %s", query->expert_weights->name);
     }
+    if (query->keep != NULL) {
+        fprintf(file, " · keep %s", query->keep);
+    }
     if (query->device != NULL) {
         fprintf(file, " · %s", query->device->id);
     }
@@ -64,6 +67,8 @@ static const char *say_unshared(const sli_estimate_sharing *sharing, char *said,
         snprintf(said, said_bytes, "it ends before a block of %s tokens does",
                  sli_say_count(sharing->block_tokens).text);
         return said;
+    case SLI_UNSHARED_KEPT:
+        return "what the method leaves depends on the whole prompt";
     case SLI_UNSHARED_WAITING:
         return "rows that wait in bf16 cannot be shared";
     case SLI_UNSHARED_WINDOWS:
@@ -104,8 +109,9 @@ static void print_sharing(FILE *file, const sli_estimate_query *query,
 static void print_cache(FILE *file, const sli_estimate_query *query, const sli_estimate *estimate) {
     const sli_estimate_cache *cache = &estimate->cache;
     print_group(file, "cache");
-    print_line(file, "a token", cache->token_bytes, "%s",
-               cache->token_bytes > 0.0 ? "" : "adds nothing once all windows are full");
+    const char *nothing = query->keep != NULL ? "adds nothing behind the prompt"
+                                              : "adds nothing once all windows are full";
+    print_line(file, "a token", cache->token_bytes, "%s", cache->token_bytes > 0.0 ? "" : nothing);
     print_line(file, "a request", (double)cache->request_bytes, "%s", "");
     if (cache->fixed_bytes > 0) {
         print_line(file, "  grows with it", (double)cache->growing_bytes, "%s", "");
@@ -199,7 +205,7 @@ static void print_verdict(FILE *file, const sli_estimate_query *query,
     } else {
         fprintf(file, " do%s not fit, %s at most, short by %s\n", query->requests == 1 ? "es" : "",
                 sli_say_count(fit->max_requests).text,
-                sli_say_bytes((double)(fit->cache_bytes - fit->room_bytes)).text);
+                sli_say_bytes((double)(fit->cache_bytes + fit->prompt_bytes - fit->room_bytes)).text);
         sli_estimate_advise(file, query, estimate);
     }
 }
@@ -237,6 +243,10 @@ static void print_pages(FILE *file, const sli_estimate_query *query, const sli_e
     }
     if (fit->state_bytes > 0) {
         print_line(file, "  state of fixed size", (double)fit->state_bytes, "%s", "");
+    }
+    if (fit->prompt_bytes > 0) {
+        print_line(file, "  a prompt besides", (double)fit->prompt_bytes,
+                   "while it is computed, nothing thrown out yet");
     }
     if (fit->has_unit) {
         print_line(file, "  a unit", (double)fit->page_bytes,
@@ -314,6 +324,7 @@ static void put_query(sli_json *json, const sli_estimate_query *query) {
     sli_json_int(json, "cp", query->placement.cp);
     sli_json_int(json, "ep", query->placement.ep);
     sli_json_int(json, "block_tokens", query->block_tokens);
+    sli_json_string(json, "keep", query->keep);
     sli_json_string(json, "window_pages", sli_estimate_window_word(query->window_pages));
     sli_json_string(json, "prefix_states", sli_estimate_states_word(query->state_saves));
     sli_json_string(json, "attention_kernel", query->kernel != NULL ? query->kernel->name : NULL);
@@ -417,6 +428,7 @@ static void put_fit(sli_json *json, const sli_estimate_fit *fit) {
     sli_json_int(json, "pages", fit->pages);
     sli_json_int(json, "request_pages", fit->request_pages);
     sli_json_int(json, "cache_bytes", fit->cache_bytes);
+    sli_json_int(json, "prompt_bytes", fit->prompt_bytes);
     sli_json_int(json, "wasted_bytes", fit->wasted_bytes);
     sli_json_int(json, "state_bytes", fit->state_bytes);
     if (fit->max_requests == SLI_UNBOUNDED) {

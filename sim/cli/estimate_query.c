@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
+#include "model/keep_architecture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,136 @@ static sl_err set_hardware(sli_estimate_input *input, const char *text) {
                            &input->query.device);
 }
 
+/* ---- A method that throws tokens out ---- */
+
+static const sli_field keep_fields[] = {
+    {.name = "keep",
+     .kind = SLI_FIELD_NAMED,
+     .help = "the method",
+     .name_key = "method",
+     .types = sli_keep_types},
+};
+
+static const sli_section keep_section = {
+    .fields = keep_fields,
+    .field_count = COUNT_OF(keep_fields),
+    .struct_size = sizeof(sli_named),
+};
+
+/* The parameter of a method, or NULL. */
+static const sl_param *find_param(const sli_named_type *method, const char *name, size_t length) {
+    const sli_section *section = method->section;
+    for (size_t i = 0; section != NULL && i < section->param_count; i++) {
+        const sl_param *param = &section->params[i];
+        if (strlen(param->name) == length && strncmp(param->name, name, length) == 0) {
+            return param;
+        }
+    }
+    return NULL;
+}
+
+/* NULL when there is no such method. */
+static const sli_named_type *find_method(const char *name, size_t length) {
+    size_t count = 0;
+    const sli_named_type *types = sli_keep_types(NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(types[i].name) == length && strncmp(types[i].name, name, length) == 0) {
+            return &types[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *keep_choice(size_t index) {
+    size_t count = 0;
+    const sli_named_type *types = sli_keep_types(NULL, &count);
+    return index < count ? types[index].name : NULL;
+}
+
+/* `capacity=2Ki` as a scenario has it, `, capacity: 2048 tokens`; NULL when it is no setting. */
+static const char *add_setting(sli_arena *arena, const char *before, const sli_named_type *method,
+                               const char *text, size_t size) {
+    size_t length = strcspn(text, "=:");
+    const sl_param *param = find_param(method, text, length);
+    int64_t tokens = 0;
+    if (text[length] != '=') {
+        return NULL;
+    }
+    const char *value = sli_arena_copy(arena, text + length + 1, size - length - 1);
+    bool is_amount = value != NULL && param != NULL && param->dim == SL_DIM_TOKENS &&
+                     read_amount(value, SL_DIM_TOKENS, &tokens);
+    if (is_amount) {
+        return sli_arena_printf(arena, "%s, %.*s: %lld tokens", before, (int)length, text,
+                                (long long)tokens);
+    }
+    return sli_arena_printf(arena, "%s, %.*s: %s", before, (int)length, text,
+                            value != NULL ? value : "");
+}
+
+/* `h2o` and `snapkv:capacity=2Ki:kernel=7` as a scenario has them; NULL when it is no such text. */
+static const char *keep_yaml(sli_arena *arena, const char *text) {
+    size_t length = strcspn(text, ":");
+    const sli_named_type *method = find_method(text, length);
+    const char *yaml = method != NULL ? sli_arena_printf(arena, "keep: {method: %s", method->name)
+                                      : NULL;
+    if (yaml == NULL) {
+        return NULL;
+    }
+    for (const char *at = text + length; *at == ':' && yaml != NULL; at += strcspn(at, ":")) {
+        at++;
+        yaml = add_setting(arena, yaml, method, at, strcspn(at, ":"));
+    }
+    return yaml != NULL ? sli_arena_printf(arena, "%s}", yaml) : NULL;
+}
+
+static sl_err say_words(sli_estimate_input *input, const sli_keep_method *method) {
+    char words[128];
+    method->describe(input->keep.values, words, sizeof words);
+    input->query.keep_words = sli_arena_strdup(&input->arena, words);
+    bool are_said = input->query.keep != NULL && input->query.keep_words != NULL;
+    return are_said ? SL_OK : SL_ERR_NOMEM;
+}
+
+static sl_err set_keep(sli_estimate_input *input, const char *text) {
+    const char *yaml = keep_yaml(&input->arena, text);
+    sli_node *root = NULL;
+    sli_named keep = {0};
+    if (yaml == NULL) {
+        return SL_ERR_USAGE;
+    }
+    SL_TRY(sli_tree_read_text(&input->arena, "--keep", yaml, strlen(yaml), &input->diag, &root));
+    SL_TRY(sli_schema_resolve(&input->arena, &keep_section, NULL, root, &input->diag, &keep));
+    const sli_keep_method *method = keep.type->item;
+    const char *mistake = method != NULL && method->check != NULL ? method->check(keep.values)
+                                                                  : NULL;
+    if (mistake != NULL) {
+        sli_diag_error(&input->diag, (sli_mark){0}, "keep", "%s: %s", method->name, mistake);
+        return SL_ERR_CONFIG;
+    }
+    input->keep = keep;
+    input->query.keep = method != NULL ? sli_arena_strdup(&input->arena, text) : NULL;
+    return method != NULL ? say_words(input, method) : SL_OK;
+}
+
+sl_err sli_estimate_input_query(sli_estimate_input *input, sli_diag *diag,
+                                sli_estimate_query *query) {
+    const sli_keep_method *method = input->keep.type != NULL ? input->keep.type->item : NULL;
+    char why[160];
+    *query = input->query;
+    if (method == NULL) {
+        return SL_OK;
+    }
+    if (sli_keep_can_cut(query->architecture, why, sizeof why) != SL_OK) {
+        sli_diag_error(diag, (sli_mark){0}, NULL,
+                       "%s throws out tokens that layers of type gqa without window, chunk or "
+                       "chosen blocks keep; %s: %s",
+                       method->name, query->architecture->id, why);
+        return SL_ERR_CONFIG;
+    }
+    return sli_keep_cut(&input->arena, query->architecture, method, input->keep.values,
+                        &query->architecture);
+}
+
 static sl_err set_bytes_per_s(const char *text, double *target) {
     double value = 0.0;
     if (sli_parse_real(text, SL_DIM_BYTES_PER_S, &value) != SLI_UNIT_OK || value < 1.0) {
@@ -260,6 +391,11 @@ static const char *say_prefix_states(sli_arena *arena, const sli_estimate_query 
     (void)arena;
     bool is_usual = query->state_saves == SLI_STATE_ALIGNED;
     return is_usual ? NULL : sli_estimate_states_word(query->state_saves);
+}
+
+static const char *say_keep(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    return query->keep;
 }
 
 static const char *say_kernel(sli_arena *arena, const sli_estimate_query *query) {
@@ -388,6 +524,7 @@ const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS] = {
     SETTING("block", block, "a number of tokens from 1 to 65536"),
     CHOICE("window-pages", window_pages, "a way to treat pages behind a window"),
     CHOICE("prefix-states", prefix_states, "what recurrent layers save for prefixes"),
+    CHOICE("keep", keep, "a method that throws tokens out, as h2o or snapkv:capacity=2Ki"),
     CHOICE("attention-kernel", kernel, "a kernel of attention"),
     CHOICE("mla-decode", decode_way, "a way to attend to latents"),
     CHOICE("mla-prefill", prefill_way, "a way to attend to latents"),

@@ -74,8 +74,16 @@ static void remark_prefix(const sli_estimate_query *query, sli_remarks *remarks)
     }
 }
 
+static void remark_keep(const sli_estimate_query *query, sli_remarks *remarks) {
+    if (query->keep != NULL) {
+        add(remarks, "%s keeps %s; quality is not simulated", query->architecture->keep,
+            query->keep_words);
+    }
+}
+
 sli_remarks sli_estimate_remarks(const sli_estimate_query *query) {
     sli_remarks remarks = {.count = 0};
+    remark_keep(query, &remarks);
     remark_format(query, &remarks);
     remark_length(query, &remarks);
     remark_prefix(query, &remarks);

@@ -53,8 +53,11 @@ static int find_point(sli_estimate_input *input, sli_sweep_point *found) {
         return sli_exit_code(SL_ERR_USAGE);
     }
     sli_diag said = {0};
-    *found = (sli_sweep_point){.query = input->query};
-    sl_err err = sli_estimate_find(&found->query, &said, &found->estimate);
+    *found = (sli_sweep_point){.refusal = NULL};
+    sl_err err = sli_estimate_input_query(input, &said, &found->query);
+    if (err == SL_OK) {
+        err = sli_estimate_find(&found->query, &said, &found->estimate);
+    }
     if (err != SL_OK && said.last != NULL) {
         found->refusal = sli_arena_strdup(&input->arena, said.last->message);
         err = found->refusal != NULL ? SL_OK : SL_ERR_NOMEM;

@@ -8,6 +8,20 @@
 
 enum { LABEL_COLUMNS = 20, CELL_COLUMNS = 13, BAR_COLUMNS = 24 };
 
+/* ---- Labels ---- */
+
+/* So wide that they end together. */
+static int find_label_columns(sli_arena *arena, const sli_axis *axis, const sli_sweep_point *points,
+                              size_t stride) {
+    int widest = LABEL_COLUMNS;
+    for (size_t i = 0; i < axis->count; i++) {
+        int width = sli_columns(sli_sweep_label(arena, axis, i, &points[i * stride]));
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+
 /* ---- Figures ---- */
 
 /* What is said of a point, and how long a bar it makes. */
@@ -154,9 +168,10 @@ static double largest(const sli_sweep *s, const figure *shown) {
 
 static void print_line(FILE *file, sli_arena *arena, const sli_sweep *s, size_t i,
                        const figure_list *columns) {
+    int label_columns = find_label_columns(arena, &s->axes[0], s->points, s->columns);
     const sli_sweep_point *at = &s->points[i];
     const figure *first = columns->figures[0];
-    fprintf(file, "  %*s", LABEL_COLUMNS, sli_sweep_label(arena, &s->axes[0], i, at));
+    fprintf(file, "  %*s", label_columns, sli_sweep_label(arena, &s->axes[0], i, at));
     for (size_t j = 0; j < columns->count; j++) {
         fprintf(file, "%*s", CELL_COLUMNS, say(columns->figures[j], at).text);
     }
@@ -212,7 +227,8 @@ static void print_lines(FILE *file, sli_arena *arena, const sli_sweep *s) {
     if (columns.count < all.count) {
         print_constant(file, s, &all);
     }
-    fprintf(file, "\n  %*s", LABEL_COLUMNS, s->axes[0].setting->name);
+    fprintf(file, "\n  %*s", find_label_columns(arena, &s->axes[0], s->points, s->columns),
+            s->axes[0].setting->name);
     for (size_t j = 0; j < columns.count; j++) {
         fprintf(file, "%*s", CELL_COLUMNS, columns.figures[j]->name);
     }
@@ -236,8 +252,9 @@ static int find_cell_columns(sli_arena *arena, const sli_sweep *s) {
 
 /* The names of the second axis. */
 static void print_across(FILE *file, sli_arena *arena, const sli_sweep *s, int width) {
-    fprintf(file, "  %*s%*s\n", LABEL_COLUMNS, "", width, s->axes[1].setting->name);
-    fprintf(file, "  %*s", LABEL_COLUMNS, s->axes[0].setting->name);
+    int label_columns = find_label_columns(arena, &s->axes[0], s->points, s->columns);
+    fprintf(file, "  %*s%*s\n", label_columns, "", width, s->axes[1].setting->name);
+    fprintf(file, "  %*s", label_columns, s->axes[0].setting->name);
     for (size_t j = 0; j < s->columns; j++) {
         fprintf(file, "%*s", width, sli_sweep_label(arena, &s->axes[1], j, &s->points[j]));
     }
@@ -246,9 +263,10 @@ static void print_across(FILE *file, sli_arena *arena, const sli_sweep *s, int w
 
 static void print_rows(FILE *file, sli_arena *arena, const sli_sweep *s, const figure *shown,
                        int width) {
+    int label_columns = find_label_columns(arena, &s->axes[0], s->points, s->columns);
     for (size_t i = 0; i < s->rows; i++) {
         const sli_sweep_point *row = &s->points[i * s->columns];
-        fprintf(file, "  %*s", LABEL_COLUMNS, sli_sweep_label(arena, &s->axes[0], i, row));
+        fprintf(file, "  %*s", label_columns, sli_sweep_label(arena, &s->axes[0], i, row));
         for (size_t j = 0; j < s->columns; j++) {
             fprintf(file, "%*s", width, say(shown, &row[j]).text);
         }
@@ -267,11 +285,12 @@ typedef struct list_shape {
 
 static void print_list(FILE *file, sli_arena *arena, const sli_sweep *s, const figure *shown,
                        const list_shape *shape) {
-    fprintf(file, "  %*s\n", LABEL_COLUMNS, shape->axis->setting->name);
+    int label_columns = find_label_columns(arena, shape->axis, s->points, shape->stride);
+    fprintf(file, "  %*s\n", label_columns, shape->axis->setting->name);
     for (size_t i = 0; i < shape->axis->count; i++) {
         const sli_sweep_point *points = &s->points[i * shape->stride];
         const sli_sweep_point *first = find_first(points, shape->count, shape->step);
-        fprintf(file, "  %*s%*s\n", LABEL_COLUMNS, sli_sweep_label(arena, shape->axis, i, points),
+        fprintf(file, "  %*s%*s\n", label_columns, sli_sweep_label(arena, shape->axis, i, points),
                 CELL_COLUMNS, say(shown, first).text);
     }
 }

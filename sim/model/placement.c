@@ -190,7 +190,7 @@ int64_t sli_placement_rows(const sli_store *store, const sli_placement *placemen
 /* So many rows for all lengths that have as many tokens, and still not fixed. */
 static sli_growth rows_of(const sli_store *store, const sli_growth *growth,
                           const sli_placement *placement, int64_t tokens) {
-    int64_t rows = sli_placement_rows(store, placement, sli_growth_at(growth, tokens));
+    int64_t rows = sli_placement_rows(store, placement, sli_growth_last(growth, tokens));
     return sli_growth_is_constant(growth) ? sli_growth_constant(rows) : sli_growth_capped(rows);
 }
 

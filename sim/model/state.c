@@ -52,7 +52,7 @@ sli_state_bytes sli_state_part_rank(const sli_part_facts *facts, const sli_cache
     sli_state_bytes state = {0};
     for (int i = 0; i < facts->store_count; i++) {
         const sli_store *store = &facts->stores[i];
-        int64_t rows = sli_growth_at(&store->kept, tokens);
+        int64_t rows = sli_growth_last(&store->kept, tokens);
         int64_t bytes = rows_bytes(store, format, rows, tokens, tp);
         *(is_fixed(store) ? &state.fixed : &state.cached) += bytes;
     }
@@ -100,7 +100,7 @@ double sli_state_growth(const sli_architecture *architecture, const sli_cache_fo
         for (int j = 0; j < facts->store_count; j++) {
             const sli_store *store = &facts->stores[j];
             growth_bytes += (double)(runs[i].count * sli_state_row_rank_bytes(store, format, 1)) *
-                            sli_growth_slope(&store->kept);
+                            sli_growth_slope_behind(&store->kept);
         }
     }
     return growth_bytes;
@@ -111,7 +111,7 @@ int64_t sli_state_part_read(const sli_part_facts *facts, const sli_cache_format 
     int64_t moved_bytes = 0;
     for (int i = 0; i < facts->store_count; i++) {
         const sli_store *store = &facts->stores[i];
-        int64_t rows = sli_growth_at(&store->read, tokens);
+        int64_t rows = sli_growth_last(&store->read, tokens);
         int64_t bytes = rows_bytes(store, format, rows, tokens, 1);
         moved_bytes += store->is_rewritten ? 2 * bytes : bytes;
     }

@@ -2,7 +2,8 @@
  * What a sequence leaves behind in the cache, in bytes, and what a decode step reads of it.
  *
  * Floor model. Logical bytes: no paging, no alignment. Exact integers; O(runs) each. Cached rows
- * grow with the tokens and take the cache format; fixed state does not and has its own type.
+ * grow with the tokens and take the cache format; fixed state does not and has its own type. Where a
+ * method throws tokens out, all tokens but the last are taken to be the prompt.
  */
 #ifndef SLUICE_MODEL_STATE_H
 #define SLUICE_MODEL_STATE_H
@@ -31,7 +32,7 @@ sli_state_bytes sli_state_kept(const sli_architecture *architecture, const sli_c
 sli_state_bytes sli_state_mtp(const sli_architecture *architecture, const sli_cache_format *format,
                               int64_t tokens);
 
-/* Bytes that a token adds in the long run, when all windows are full. */
+/* Bytes that a token adds in the long run, behind the prompt and when all windows are full. */
 double sli_state_growth(const sli_architecture *architecture, const sli_cache_format *format);
 
 /* Bytes that a decode step of one sequence moves when it has so many tokens: rows that it looks at,

@@ -167,6 +167,13 @@ static sl_err check(const sli_estimate_query *query, const sli_request_state *re
                        query->architecture->id);
         return SL_ERR_CONFIG;
     }
+    if (query->architecture->keep != NULL && query->placement.cp > 1) {
+        sli_diag_error(diag, nowhere, NULL,
+                       "%s throws tokens out of a whole context; parts of one on ranks of their own "
+                       "(cp %lld) are not counted",
+                       query->architecture->keep, (long long)query->placement.cp);
+        return SL_ERR_CONFIG;
+    }
     if (query->expert_weights != NULL && sli_params_fewest_experts(query->architecture) == 0) {
         sli_diag_error(diag, nowhere, NULL,
                        "%s has no routed experts, whose weights could have a format of their own",

@@ -24,12 +24,14 @@ enum {
 };
 
 typedef struct sli_estimate_query {
-    const sli_architecture *architecture;
+    const sli_architecture *architecture; /* where a method throws tokens out, the cut one */
+    const char *keep;       /* that method and its settings, for who prints it; NULL = none */
+    const char *keep_words; /* and what it leaves */
     const sli_cache_format *cache;
     const sli_weight_format *weights;
     const sli_weight_format *expert_weights; /* of routed experts; NULL = like the others */
     const sli_device *device;                /* NULL = none: nothing has to fit */
-    int64_t tokens;                          /* of each request */
+    int64_t tokens;  /* of each request; where a method throws some out, all but the last are prompt */
     int64_t requests;                        /* at the same time */
     int64_t shared_tokens;                   /* that all of them begin with; fewer than tokens */
     sli_placement placement;
@@ -51,6 +53,7 @@ sli_estimate_query sli_estimate_defaults(void);
 typedef enum sli_unshared {
     SLI_UNSHARED_NOTHING, /* it finds some */
     SLI_UNSHARED_SHORT,   /* the prefix is shorter than a block */
+    SLI_UNSHARED_KEPT,    /* what a method leaves depends on the whole prompt */
     SLI_UNSHARED_WAITING, /* rows that wait in bf16 to be quantised cannot be shared */
     SLI_UNSHARED_WINDOWS, /* nor can the pages of reserved windows */
     SLI_UNSHARED_STATES,  /* no state of recurrent layers is saved */
@@ -141,6 +144,7 @@ typedef struct sli_estimate_fit {
     int64_t pages;         /* that there is room for */
     int64_t request_pages; /* that a request ever holds while it decodes, at most */
     int64_t cache_bytes;   /* of all requests of the rank, with what pages waste */
+    int64_t prompt_bytes; /* besides, while one prompt is computed that tokens are thrown out of */
     int64_t wasted_bytes;  /* of them: unfilled slots, padding, windows not given back */
     int64_t state_bytes;   /* of them: state of fixed size */
     int64_t max_requests;  /* on all ranks; SLI_UNBOUNDED where one keeps nothing of its own */

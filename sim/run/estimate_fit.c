@@ -97,19 +97,21 @@ static sli_estimate_fit find_room(const sli_estimate_query *query, int64_t stage
 
 /* ---- What fits ---- */
 
-/* What a request takes, in pages or bytes, and how much of it all requests have in common. */
+/* What a request takes, in pages or bytes, how much of it all requests have in common, and what one
+ * of them takes besides while its prompt is computed. */
 typedef struct need {
     int64_t request;
     int64_t prefix;
+    int64_t prompt;
 } need;
 
 /* Requests that share the prefix and have the rest for themselves. */
 static int64_t count_fitting(int64_t room, const need *of) {
     int64_t own = of->request - of->prefix;
-    if (room < of->request) {
+    if (room < of->request + of->prompt) {
         return 0;
     }
-    return own > 0 ? (room - of->prefix) / own : SLI_UNBOUNDED;
+    return own > 0 ? (room - of->prefix - of->prompt) / own : SLI_UNBOUNDED;
 }
 
 static double total_need(const need *of, int64_t requests) {
@@ -121,7 +123,8 @@ static sl_err fit_in_pages(const sli_estimate_query *query, const sli_stage *sta
     sli_layout layout;
     SL_TRY(sli_estimate_lay_out(query, stage, diag, &layout));
     need pages = {sli_estimate_request_pages(query, &layout),
-                  sli_estimate_prefix_pages(query, &layout)};
+                  sli_estimate_prefix_pages(query, &layout),
+                  sli_estimate_prompt_pages(query, &layout)};
     double cache_bytes = total_need(&pages, requests_of_copy(query)) * (double)layout.page_bytes;
     if (cache_bytes > beyond_bytes) {
         const sli_mark nowhere = {0};
@@ -135,6 +138,7 @@ static sl_err fit_in_pages(const sli_estimate_query *query, const sli_stage *sta
     fit->pages = sli_max_i64(fit->room_bytes, 0) / layout.page_bytes;
     fit->request_pages = pages.request;
     fit->cache_bytes = (int64_t)cache_bytes;
+    fit->prompt_bytes = pages.prompt * layout.page_bytes;
     fit->max_requests = count_fitting(fit->pages, &pages);
     return SL_OK;
 }
@@ -158,7 +162,7 @@ static sl_err fit_stage(const sli_estimate_query *query, int64_t number, sli_dia
         SL_TRY(fit_in_pages(query, &part.layers, diag, &found));
     }
     found.max_requests = found.room_bytes < 0 ? 0 : found.max_requests;
-    need logical = {request_bytes, request.prefix_bytes};
+    need logical = {request_bytes, request.prefix_bytes, 0};
     found.wasted_bytes = found.cache_bytes - (int64_t)total_need(&logical, requests);
     found.state_bytes = requests * request.fixed_bytes;
     if (found.max_requests != SLI_UNBOUNDED) {
@@ -173,7 +177,8 @@ static bool is_fuller(const sli_estimate_fit *a, const sli_estimate_fit *b) {
     if (a->max_requests != b->max_requests) {
         return a->max_requests < b->max_requests;
     }
-    return a->room_bytes - a->cache_bytes < b->room_bytes - b->cache_bytes;
+    return a->room_bytes - a->cache_bytes - a->prompt_bytes <
+           b->room_bytes - b->cache_bytes - b->prompt_bytes;
 }
 
 sl_err sli_estimate_fit_find(const sli_estimate_query *query, sli_diag *diag,

@@ -1,6 +1,7 @@
 #include "run/estimate_pages.h"
 
 #include "base/check.h"
+#include "base/minmax.h"
 #include "run/request_state.h"
 
 /* ---- Layers ---- */
@@ -68,15 +69,60 @@ sl_err sli_estimate_lay_out(const sli_estimate_query *query, const sli_stage *la
     return err;
 }
 
-/* The most that it ever holds with steps of one token. Of the context only rows that grow are
- * shared out. */
+/* All tokens but the last. */
+static int64_t prompt_of(const sli_estimate_query *query) {
+    return sli_max_i64(query->tokens - 1, 1);
+}
+
+/* Of rows that a method leaves, in the last step. */
+static int64_t kept_pages(const sli_estimate_query *query, const sli_layout *layout) {
+    int64_t pages = 0;
+    for (int i = 0; i < layout->group_count; i++) {
+        const sli_group *group = &layout->groups[i];
+        if (group->kind == SLI_GROUP_KEPT) {
+            int64_t prompt_tokens = prompt_of(query);
+            pages += group->block_pages * sli_group_request_step_blocks(group, prompt_tokens,
+                                                                        prompt_tokens,
+                                                                        query->tokens);
+        }
+    }
+    return pages;
+}
+
+static sli_layout without_kept(const sli_layout *layout) {
+    sli_layout rest = *layout;
+    for (int i = 0; i < rest.group_count; i++) {
+        sli_group *group = &rest.groups[i];
+        group->block_pages = group->kind == SLI_GROUP_KEPT ? 0 : group->block_pages;
+    }
+    return rest;
+}
+
+/* The most of all else that it ever holds with steps of one token. Of the context only rows that
+ * grow are shared out. */
 int64_t sli_estimate_request_pages(const sli_estimate_query *query, const sli_layout *layout) {
     const sli_group *growing = &layout->groups[0];
     int64_t cp = query->placement.cp;
     int64_t rank_tokens = (query->tokens + cp - 1) / cp;
     int64_t spared_blocks = sli_group_blocks(growing, query->tokens) -
                             sli_group_blocks(growing, rank_tokens);
-    return sli_layout_peak_pages(layout, query->tokens, 1) - growing->block_pages * spared_blocks;
+    sli_layout rest = without_kept(layout);
+    return kept_pages(query, layout) + sli_layout_peak_pages(&rest, query->tokens, 1) -
+           growing->block_pages * spared_blocks;
+}
+
+int64_t sli_estimate_prompt_pages(const sli_estimate_query *query, const sli_layout *layout) {
+    int64_t pages = 0;
+    for (int i = 0; i < layout->group_count; i++) {
+        const sli_group *group = &layout->groups[i];
+        if (group->kind == SLI_GROUP_KEPT) {
+            int64_t prompt_tokens = prompt_of(query);
+            int64_t slots = sli_kept_most_slots(group->kept, prompt_tokens, query->tokens);
+            int64_t blocks = (slots + group->block_tokens - 1) / group->block_tokens;
+            pages += group->block_pages * blocks;
+        }
+    }
+    return sli_max_i64(pages - kept_pages(query, layout), 0);
 }
 
 int64_t sli_estimate_prefix_pages(const sli_estimate_query *query, const sli_layout *layout) {
@@ -103,6 +149,9 @@ static bool would_be_shareable(const sli_estimate_query *query, const sli_stage 
 /* Of a layout whose contents cannot be found again. */
 static sli_unshared find_obstacle(const sli_estimate_query *query, const sli_stage *layers,
                                   const sli_layout *layout) {
+    if (query->architecture->keep != NULL) {
+        return SLI_UNSHARED_KEPT;
+    }
     if (layout->has_buffers) {
         return SLI_UNSHARED_WAITING;
     }
