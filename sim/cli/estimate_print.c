@@ -37,24 +37,22 @@ static void print_requests(FILE *file, int64_t requests) {
     fprintf(file, "%s request%s", sli_say_count(requests).text, requests == 1 ? "" : "s");
 }
 
+/* `Qwen3 32B · 8 requests of 32,768 tokens · cache bf16 · weights bf16 · h200 · tp 2` */
 static void print_heading(FILE *file, const sli_estimate_query *query) {
-    fprintf(file, "%s · ", query->architecture->name);
-    print_requests(file, query->requests);
-    fprintf(file, " of %s tokens · cache %s · weights %s", sli_say_count(query->tokens).text,
-            query->cache->name, query->weights->name);
-    if (query->expert_weights != NULL) {
-        fprintf(file, ", experts %s", query->expert_weights->name);
-    }
-    if (query->keep != NULL) {
-        fprintf(file, " · keep %s", query->keep);
-    }
-    if (query->device != NULL) {
-        fprintf(file, " · %s", query->device->id);
-    }
-    if (sli_placement_ranks(&query->placement) > 1) {
-        fprintf(file, " · %s", sli_estimate_say_placement(&query->placement).text);
-    }
-    fputc('\n', file);
+    const sli_weight_format *experts = query->expert_weights;
+    bool is_placed = sli_placement_ranks(&query->placement) > 1;
+    sli_placement_text placement = sli_estimate_say_placement(&query->placement);
+    char text[640];
+    snprintf(text, sizeof text,
+             "%.200s · %s request%s of %s tokens · cache %s · weights %s%s%s%s%.100s%s%.100s%s%s",
+             query->architecture->name, sli_say_count(query->requests).text,
+             query->requests == 1 ? "" : "s", sli_say_count(query->tokens).text, query->cache->name,
+             query->weights->name, experts != NULL ? ", experts " : "",
+             experts != NULL ? experts->name : "", query->keep != NULL ? " · keep " : "",
+             query->keep != NULL ? query->keep : "", query->device != NULL ? " · " : "",
+             query->device != NULL ? query->device->id : "", is_placed ? " · " : "",
+             is_placed ? placement.text : "");
+    sli_print_parts(file, text);
 }
 
 /* Why a run finds nothing of a prefix, as a clause; `said` is for the one with a number in it. */
@@ -68,11 +66,11 @@ static const char *say_unshared(const sli_estimate_sharing *sharing, char *said,
                  sli_say_count(sharing->block_tokens).text);
         return said;
     case SLI_UNSHARED_KEPT:
-        return "what the method leaves depends on the whole prompt";
+        return "what is left depends on the whole prompt";
     case SLI_UNSHARED_WAITING:
         return "rows that wait in bf16 cannot be shared";
     case SLI_UNSHARED_WINDOWS:
-        return "the pages of reserved windows cannot be shared";
+        return "pages of reserved windows cannot be shared";
     case SLI_UNSHARED_STATES:
         return "no state of recurrent layers is saved";
     }
@@ -99,7 +97,7 @@ static void print_sharing(FILE *file, const sli_estimate_query *query,
                    found.text);
     } else {
         print_line(file, "  shared prefix", (double)cache->prefix_bytes,
-                   "%s tokens, kept once: whole blocks of %s", found.text,
+                   "%s tokens, whole blocks of %s", found.text,
                    sli_say_count(sharing->block_tokens).text);
     }
     print_line(file, "  all, sharing it", (double)cache->total_bytes, "saves %s",
@@ -203,9 +201,10 @@ static void print_verdict(FILE *file, const sli_estimate_query *query,
         fprintf(file, " fit%s, %s at most\n", query->requests == 1 ? "s" : "",
                 sli_say_count(fit->max_requests).text);
     } else {
-        fprintf(file, " do%s not fit, %s at most, short by %s\n", query->requests == 1 ? "es" : "",
-                sli_say_count(fit->max_requests).text,
-                sli_say_bytes((double)(fit->cache_bytes + fit->prompt_bytes - fit->room_bytes)).text);
+        fprintf(
+            file, " do%s not fit, %s at most, short by %s\n", query->requests == 1 ? "es" : "",
+            sli_say_count(fit->max_requests).text,
+            sli_say_bytes((double)(fit->cache_bytes + fit->prompt_bytes - fit->room_bytes)).text);
         sli_estimate_advise(file, query, estimate);
     }
 }
@@ -245,12 +244,11 @@ static void print_pages(FILE *file, const sli_estimate_query *query, const sli_e
         print_line(file, "  state of fixed size", (double)fit->state_bytes, "%s", "");
     }
     if (fit->prompt_bytes > 0) {
-        print_line(file, "  a prompt besides", (double)fit->prompt_bytes,
-                   "while it is computed, nothing thrown out yet");
+        print_line(file, "  a whole prompt", (double)fit->prompt_bytes,
+                   "besides, until it is computed");
     }
     if (fit->has_unit) {
-        print_line(file, "  a unit", (double)fit->page_bytes,
-                   "blocks of several sizes are multiples of it");
+        print_line(file, "  a unit", (double)fit->page_bytes, "all blocks are multiples of it");
     }
     if (fit->block_tokens > 0 && fit->block_tokens != query->block_tokens) {
         fprintf(file, "    %-*s%*s   tokens; %s were asked for\n", LABEL_COLUMNS, "  a block",

@@ -552,15 +552,18 @@ void sli_estimate_input_fini(sli_estimate_input *input) {
     sli_arena_fini(&input->arena);
 }
 
+/* The nearest choice; of a method without its settings. */
 static void suggest(const sli_estimate_setting *setting, const char *text) {
     enum { CHOICES_MAX = 32 };
+    char word[32];
     const char *names[CHOICES_MAX];
     size_t count = 0;
     while (setting->choice != NULL && count < CHOICES_MAX && setting->choice(count) != NULL) {
         names[count] = setting->choice(count);
         count++;
     }
-    sli_suggest(text, names, count);
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(text, ":"), text);
+    sli_suggest(word, names, count);
 }
 
 static void say_needed(const sli_estimate_setting *setting, const char *text) {
@@ -585,6 +588,27 @@ int sli_estimate_input_set(sli_estimate_input *input, const sli_estimate_setting
     return err != SL_OK ? sli_report_failure(err, &input->diag) : 0;
 }
 
+/* `capacity 4096 tokens, observation 32 tokens`: what they are when nothing is said. */
+static void describe_settings(const sli_section *section, FILE *file) {
+    for (size_t i = 0; i < section->param_count; i++) {
+        const sl_param *param = &section->params[i];
+        fprintf(file, "%s%s %s", i > 0 ? ", " : "", param->name, param->fallback);
+    }
+}
+
+static void describe_methods(FILE *file) {
+    size_t count = 0;
+    const sli_named_type *types = sli_keep_types(NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        const sli_keep_method *method = types[i].item;
+        if (method != NULL) {
+            fprintf(file, "    %-18s %s\n    %-18s ", method->name, method->summary, "");
+            describe_settings(types[i].section, file);
+            fputc('\n', file);
+        }
+    }
+}
+
 void sli_estimate_describe_choices(FILE *file) {
     fputs("\n## Formats of the cache (--kv)\n\n", file);
     for (const sli_cache_format *format = sli_cache_formats; format->name != NULL; format++) {
@@ -594,6 +618,8 @@ void sli_estimate_describe_choices(FILE *file) {
     for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {
         fprintf(file, "    %-18s %s\n", format->name, format->help);
     }
+    fputs("\n## Methods that throw tokens out (--keep)\n\n", file);
+    describe_methods(file);
     fputs("\n## Kernels of attention (--attention-kernel)\n\n", file);
     for (const sli_attention_kernel *row = sli_attention_kernels; row->name != NULL; row++) {
         fprintf(file, "    %-18s %s\n    %-18s %.1f %% of the peak in prefill: %s%s\n", row->name,

@@ -54,8 +54,8 @@ sli_placement_text sli_estimate_say_placement(const sli_placement *placement);
 void sli_estimate_input_init(sli_estimate_input *input);
 void sli_estimate_input_fini(sli_estimate_input *input);
 
-/* What is asked of the model that the method leaves. SL_ERR_CONFIG when it cannot cut this one, which
- * goes to diag; the query stands in any case. */
+/* What is asked of the model that the method leaves. SL_ERR_CONFIG when it cannot cut this one,
+ * which goes to diag; the query stands in any case. */
 SL_NODISCARD sl_err sli_estimate_input_query(sli_estimate_input *input, sli_diag *diag,
                                              sli_estimate_query *query);
 

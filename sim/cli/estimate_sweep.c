@@ -82,15 +82,15 @@ static int find_points(sli_estimate_input *input, const sli_sweep *s) {
     return 0;
 }
 
-/* Where no point can be the sweep is a mistake, as the first of them is alone. */
+/* Where no point can be the sweep is a mistake, as its first point is alone. */
 static int check_points(sli_estimate_input *input, const sli_sweep *s) {
     for (size_t i = 0; i < s->rows * s->columns; i++) {
         if (s->points[i].refusal == NULL) {
             return 0;
         }
     }
-    sl_err err = sli_estimate_find(&s->points[0].query, &input->diag, &s->points[0].estimate);
-    return sli_report_failure(err, &input->diag);
+    sli_diag_error(&input->diag, (sli_mark){0}, NULL, "%s", s->points[0].refusal);
+    return sli_report_failure(SL_ERR_CONFIG, &input->diag);
 }
 
 /* ---- What is said of them ---- */

@@ -21,7 +21,6 @@ static int find_label_columns(sli_arena *arena, const sli_axis *axis, const sli_
     return widest;
 }
 
-
 /* ---- Figures ---- */
 
 /* What is said of a point, and how long a bar it makes. */
@@ -402,7 +401,7 @@ static void print_remarks(FILE *file, sli_arena *arena, const sli_sweep *s) {
 
 void sli_sweep_print(FILE *file, sli_arena *arena, const sli_sweep *sweep) {
     const char *heading = sli_sweep_heading(arena, sweep);
-    fprintf(file, "%s\n", heading != NULL ? heading : "");
+    sli_print_parts(file, heading != NULL ? heading : "");
     if (sweep->axis_count == 2) {
         print_grids(file, arena, sweep);
     } else {

@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { LAST_COLUMN = 100 };
@@ -84,6 +85,22 @@ static int columns_of(const char *text, int bytes) {
 
 int sli_columns(const char *text) {
     return columns_of(text, (int)strlen(text));
+}
+
+void sli_print_parts(FILE *file, const char *text) {
+    static const char between[] = " · ";
+    int column = 0;
+    while (*text != '\0') {
+        const char *end = strstr(text, between);
+        int bytes = end != NULL ? (int)(end - text) : (int)strlen(text);
+        int width = columns_of(text, bytes);
+        bool breaks = column > 0 && column + sli_columns(between) + width > LAST_COLUMN;
+        fprintf(file, "%s%.*s", column == 0 ? "" : breaks ? "\n  · " : between, bytes, text);
+        column = column == 0 ? width : breaks ? 4 + width : column + sli_columns(between) + width;
+        text += bytes;
+        text += end != NULL ? strlen(between) : 0;
+    }
+    fputc('\n', file);
 }
 
 void sli_print_wrapped(FILE *file, int indent, const char *text) {

@@ -26,6 +26,10 @@ sli_number sli_say_tokens_short(int64_t tokens);  /* 32 Ki, 1 Mi; others as they
  * stays within 100 columns where it can. */
 void sli_print_wrapped(FILE *file, int indent, const char *text);
 
+/* Writes parts with ` · ` between them as lines of at most 100 columns where it can, broken in
+ * front of a part. */
+void sli_print_parts(FILE *file, const char *text);
+
 /* The columns that a text takes on a terminal: UTF-8 characters, not bytes. */
 int sli_columns(const char *text);
 

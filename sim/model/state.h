@@ -2,8 +2,8 @@
  * What a sequence leaves behind in the cache, in bytes, and what a decode step reads of it.
  *
  * Floor model. Logical bytes: no paging, no alignment. Exact integers; O(runs) each. Cached rows
- * grow with the tokens and take the cache format; fixed state does not and has its own type. Where a
- * method throws tokens out, all tokens but the last are taken to be the prompt.
+ * grow with the tokens and take the cache format; fixed state does not and has its own type. Where
+ * a method throws tokens out, all tokens but the last are taken to be the prompt.
  */
 #ifndef SLUICE_MODEL_STATE_H
 #define SLUICE_MODEL_STATE_H

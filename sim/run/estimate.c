@@ -168,10 +168,11 @@ static sl_err check(const sli_estimate_query *query, const sli_request_state *re
         return SL_ERR_CONFIG;
     }
     if (query->architecture->keep != NULL && query->placement.cp > 1) {
-        sli_diag_error(diag, nowhere, NULL,
-                       "%s throws tokens out of a whole context; parts of one on ranks of their own "
-                       "(cp %lld) are not counted",
-                       query->architecture->keep, (long long)query->placement.cp);
+        sli_diag_error(
+            diag, nowhere, NULL,
+            "%s throws tokens out of a whole context; parts of one on ranks of their own "
+            "(cp %lld) are not counted",
+            query->architecture->keep, (long long)query->placement.cp);
         return SL_ERR_CONFIG;
     }
     if (query->expert_weights != NULL && sli_params_fewest_experts(query->architecture) == 0) {

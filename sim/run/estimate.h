@@ -31,9 +31,10 @@ typedef struct sli_estimate_query {
     const sli_weight_format *weights;
     const sli_weight_format *expert_weights; /* of routed experts; NULL = like the others */
     const sli_device *device;                /* NULL = none: nothing has to fit */
-    int64_t tokens;  /* of each request; where a method throws some out, all but the last are prompt */
-    int64_t requests;                        /* at the same time */
-    int64_t shared_tokens;                   /* that all of them begin with; fewer than tokens */
+    int64_t
+        tokens; /* of each request; where a method throws some out, all but the last are prompt */
+    int64_t requests;      /* at the same time */
+    int64_t shared_tokens; /* that all of them begin with; fewer than tokens */
     sli_placement placement;
     int64_t block_tokens;               /* as a scenario asks for */
     sli_window_pages window_pages;      /* the longest context being `tokens` */
@@ -144,7 +145,7 @@ typedef struct sli_estimate_fit {
     int64_t pages;         /* that there is room for */
     int64_t request_pages; /* that a request ever holds while it decodes, at most */
     int64_t cache_bytes;   /* of all requests of the rank, with what pages waste */
-    int64_t prompt_bytes; /* besides, while one prompt is computed that tokens are thrown out of */
+    int64_t prompt_bytes;  /* besides, while one prompt is computed that tokens are thrown out of */
     int64_t wasted_bytes;  /* of them: unfilled slots, padding, windows not given back */
     int64_t state_bytes;   /* of them: state of fixed size */
     int64_t max_requests;  /* on all ranks; SLI_UNBOUNDED where one keeps nothing of its own */

@@ -81,9 +81,8 @@ static int64_t kept_pages(const sli_estimate_query *query, const sli_layout *lay
         const sli_group *group = &layout->groups[i];
         if (group->kind == SLI_GROUP_KEPT) {
             int64_t prompt_tokens = prompt_of(query);
-            pages += group->block_pages * sli_group_request_step_blocks(group, prompt_tokens,
-                                                                        prompt_tokens,
-                                                                        query->tokens);
+            pages += group->block_pages * sli_group_request_step_blocks(
+                                              group, prompt_tokens, prompt_tokens, query->tokens);
         }
     }
     return pages;

@@ -17,7 +17,8 @@ enum { SLI_ESTIMATE_STEP_TOKENS = 8192 };
 SL_NODISCARD sl_err sli_estimate_lay_out(const sli_estimate_query *query, const sli_stage *layers,
                                          sli_diag *diag, sli_layout *layout);
 
-/* Pages that a request ever holds while it decodes, at most; of kept rows those of its last step. */
+/* Pages that a request ever holds while it decodes, at most; of kept rows those of its last step.
+ */
 int64_t sli_estimate_request_pages(const sli_estimate_query *query, const sli_layout *layout);
 
 /* Pages that it holds besides while its prompt is computed, before a method throws tokens out. */

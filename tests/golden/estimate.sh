@@ -31,6 +31,10 @@ sluice 2 estimate qwen3-32b --kv fp8_ds_ml
 sluice 2 estimate qwen3-32b --weights fp18
 sluice 2 estimate qwen3-32b --expert-weights mxfp
 sluice 2 estimate qwen3-32b --prefix-states aligne
+sluice 2 estimate qwen3-32b --keep h20
+sluice 2 estimate qwen3-32b --keep snapkw:capacity=1Ki
+sluice 2 estimate qwen3-32b --keep h2o:heavy
+sluice 2 estimate qwen3-32b --keep h2o:
 sluice 2 estimate qwen3-32b --tp 2 --sweep tp=2,4
 sluice 2 estimate qwen3-32b --sweep model=qwen3-8b,qwen3-4b
 sluice 2 estimate qwen3-32b --sweep tokens=1,2 --tokens 3 --sweep kv=bf16
@@ -53,6 +57,14 @@ sluice 3 estimate qwen3-32b --mla-prefill expanded
 sluice 3 estimate llama-4-scout --block 24 --hardware h200
 sluice 3 estimate llama-4-scout --block 24 --shared-prefix 1000
 sluice 3 estimate qwen3-32b --expert-weights fp8
+sluice 3 estimate qwen3-32b --keep h2o:heavy=2
+sluice 3 estimate qwen3-32b --keep h2o:heavyy=0.2
+sluice 3 estimate qwen3-32b --keep h2o:heavy=0.95
+sluice 3 estimate qwen3-32b --keep snapkv:capacity=16
+sluice 3 estimate qwen3-32b --keep snapkv --cp 2
+sluice 3 estimate deepseek-v3 --keep h2o
+sluice 3 estimate rwkv-7-7.2b --keep streaming_llm
+sluice 3 estimate minimax-m3 --sweep keep=h2o,snapkv
 sluice 3 estimate qwen3-32b --sweep tp=3,5
 quiet 3 models qwen3-23b
 quiet 3 hardware h100
@@ -97,7 +109,7 @@ equal "the way asked for" "$(json decode_latents)" '"expanded"'
 
 # What is said of a rank in JSON is what is said in words
 quiet 0 estimate deepseek-v3 --weights fp8 --hardware h200 --dp 16 --ep 16 --concurrency 40
-equal "the placement" "$(head -n 1 .said | sed 's/.* · //')" "tp 1 × dp 16, ep 16"
+equal "the placement" "$(head -n 2 .said | sed -n 's/.* · \(tp.*\)/\1/p')" "tp 1 × dp 16, ep 16"
 buffers=$(said 'communication buffers') verdict=$(said '40 requests')
 quiet 0 estimate deepseek-v3 --weights fp8 --hardware h200 --dp 16 --ep 16 --concurrency 40 --json
 equal "its requests" "${verdict//,/}" " 40 requests fit $(json max_requests) at most"
@@ -133,7 +145,7 @@ done
 
 title "What changes nothing, and what is too long"
 remarks() {
-    only='^    .*(changes nothing|does no more|made for|alone|alike|nothing fits|evenly|and [0-9]* more)' \
+    only='^    .*(changes nothing|does no more|simulated|made for|alone|alike|nothing fits|evenly|and [0-9]* more)' \
         sluice 0 estimate "$@"
 }
 remarks deepseek-v3.2 --kv kivi2
@@ -144,6 +156,7 @@ remarks llama-3.1-8b --kv fp8_ds_mla_mxfp4
 remarks deepseek-v3 --kv fp8_ds_mla_mxfp4
 remarks minimax-m3 --kv kivi2
 remarks qwen3-32b --tokens 64Ki
+remarks llama-3.1-8b --keep scissorhands:drop=100
 remarks qwen3-32b --shared-prefix 1000
 remarks qwen3-32b --sweep block=16,32
 remarks qwen3-32b --sweep tp=1,3 --sweep pp=1,2
@@ -161,6 +174,15 @@ done
 quiet 0 estimate qwen3-32b --kv fp8_e4m3
 equal "a token in fp8_e4m3" "$(said 'a token')" " a token 128 KiB 131,072"
 
+# What methods leave: 20 % of 32,767 tokens, 128 KiB each, and 2,048
+quiet 0 estimate llama-3.1-8b --keep h2o --hardware h200
+equal "what H2O leaves" "$(said 'a request')" " a request 819.2 MiB 859,045,888"
+equal "until it is thrown out" "$(said 'a whole prompt')" \
+    " a whole prompt 3.199 GiB 3,435,134,976 besides, until it is computed"
+quiet 0 estimate llama-3.1-8b --keep snapkv:capacity=2Ki:observation=16 --json
+equal "what SnapKV leaves" "$(json request_bytes)" $((2049 * 131072))
+equal "the method" "$(json keep)" '"snapkv:capacity=2Ki:observation=16"'
+
 title "What a run would not share"
 unshared() {
     only='shared prefix|sharing it' sluice 0 estimate "$@" --concurrency 8
@@ -168,6 +190,7 @@ unshared() {
 unshared qwen3-32b --kv kivi2 --shared-prefix 16Ki
 unshared gpt-oss-20b --window-pages reserved --shared-prefix 16Ki
 unshared qwen3.5-9b --prefix-states none --shared-prefix 16Ki
+unshared llama-3.1-8b --keep pyramid_kv --shared-prefix 16Ki
 unshared qwen3.5-9b --shared-prefix 500
 unshared qwen3.5-9b --shared-prefix 16Ki
 unshared mamba-2-2.7b --shared-prefix 16Ki

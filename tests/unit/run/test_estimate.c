@@ -1,6 +1,7 @@
 #include "models.h"
 
 #include "kv/budget.h"
+#include "model/keep_architecture.h"
 #include "model/params.h"
 
 #include <setjmp.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
@@ -564,6 +566,196 @@ static void some_models_find_no_place(void **state) {
     assert_int_equal((int)sli_estimate_placements(&query, true, placements), 0);
 }
 
+/* ---- Tokens thrown out ---- */
+
+static sli_arena cut_arena;
+
+/* The query of what a method leaves, with the settings that it has when nothing is said; *values
+ * are these. */
+static sli_estimate_query cut_query(const char *model, const sli_named_type *type, int64_t tokens,
+                                    int64_t requests, void **values) {
+    sli_estimate_query query = query_of(model, tokens, requests);
+    sli_diag said = {0};
+    sli_node *root = NULL;
+    *values = sli_arena_alloc(&cut_arena, type->section->struct_size);
+    assert_int_equal(sli_tree_read_text(&cut_arena, "k.yaml", "{}", 2, &said, &root), SL_OK);
+    assert_int_equal(sli_schema_resolve(&cut_arena, type->section, NULL, root, &said, *values),
+                     SL_OK);
+    assert_int_equal(
+        sli_keep_cut(&cut_arena, query.architecture, type->item, *values, &query.architecture),
+        SL_OK);
+    sli_diag_fini(&said);
+    return query;
+}
+
+static sli_estimate cut_estimate(const char *method, int64_t tokens, int64_t requests) {
+    size_t count = 0;
+    void *values;
+    const sli_named_type *types = sli_keep_types(NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(types[i].name, method) == 0) {
+            sli_estimate_query query = cut_query("llama-3.1-8b", &types[i], tokens, requests,
+                                                 &values);
+            query.device = find_device("h200");
+            return estimate_of(&query);
+        }
+    }
+    fail_msg("no method %s", method);
+    return (sli_estimate){0};
+}
+
+/* Llama 3.1 8B: 128 KiB a row, 16 of them a page, 2,048 pages for all 32,768 tokens. H2O leaves 20
+ * % of the 32,767 tokens of the prompt, StreamingLLM and Scissorhands 2,048, SnapKV 4,096 and the
+ * one behind them; all but the second hold the whole prompt until it is computed. */
+static void what_a_method_leaves_is_counted(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        int64_t rows;
+        int64_t pages;
+        bool has_prompt;
+        double token_bytes;
+    } cases[] = {{"h2o", 6554, 410, true, 0.0},
+                 {"streaming_llm", 2048, 128, false, 0.0},
+                 {"scissorhands", 2048, 128, true, 0.0},
+                 {"snapkv", 4097, 257, true, 128.0 * KI},
+                 {"pyramid_kv", 2049, 129, true, 128.0 * KI},
+                 {"pyramid_infer", 9831, 615, false, 64.0 * KI}};
+    const int64_t page_bytes = 16 * 128 * KI;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        sli_estimate estimate = cut_estimate(cases[i].method, 32 * KI, 3);
+        sli_estimate_fit fit = estimate.fit;
+        assert_int_equal(estimate.cache.request_bytes, cases[i].rows * 128 * KI);
+        assert_true(estimate.cache.token_bytes == cases[i].token_bytes);
+        assert_int_equal(fit.request_pages, cases[i].pages);
+        assert_int_equal(fit.cache_bytes, 3 * cases[i].pages * page_bytes);
+        assert_int_equal(fit.prompt_bytes,
+                         cases[i].has_prompt ? (2048 - cases[i].pages) * page_bytes : 0);
+        int64_t room_pages = fit.room_bytes / page_bytes - fit.prompt_bytes / page_bytes;
+        assert_int_equal(fit.max_requests, room_pages / cases[i].pages);
+    }
+}
+
+/* Every method and many lengths. The rows of a prompt are the sum of those of its layers; pages,
+ * with what a prompt takes besides, are the most that a request of a run ever holds; a decode step
+ * reads what there is, and counters of 4 bytes. */
+static void methods_leave_what_a_run_has(void **state) {
+    (void)state;
+    size_t count = 0;
+    void *values;
+    const sli_named_type *types = sli_keep_types(NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        const sli_keep_method *method = types[i].item;
+        for (int64_t tokens = 1; method != NULL && tokens < 100000; tokens += tokens / 3 + 1) {
+            sli_estimate_query query = cut_query("llama-3.1-8b", &types[i], tokens, 1, &values);
+            int64_t prompt_tokens = tokens > 1 ? tokens - 1 : 1;
+            query.device = find_device("h200");
+            sli_estimate estimate = estimate_of(&query);
+            sli_layout run = layout_of_a_run(&query);
+            assert_int_equal(estimate.fit.request_pages +
+                                 estimate.fit.prompt_bytes / run.page_bytes,
+                             sli_layout_request_peak_pages(&run, prompt_tokens, tokens, 1));
+            int64_t rows = 0;
+            for (int64_t layer = 0; layer < 32; layer++) {
+                rows += sli_keep_layer_rows(method, values, layer, 32, prompt_tokens);
+            }
+            int64_t row_bytes = 2 * 8 * 128 * 2;
+            int64_t held = estimate.cache.request_bytes;
+            /* the last token, or the rounding of a layer */
+            bool drops_many = method->rule(values).drop_rows > 1;
+            assert_true(drops_many || llabs(held / row_bytes - rows) <= 32);
+            bool has_scores = method->extra(values).has_scores;
+            int64_t score_bytes = has_scores ? held / row_bytes * 8 * 4 * 2 : 0;
+            assert_true(estimate.step.cache_bytes == (double)(held + score_bytes));
+        }
+    }
+}
+
+static void what_a_method_leaves_is_not_shared(void **state) {
+    (void)state;
+    size_t count = 0;
+    void *values;
+    const sli_named_type *types = sli_keep_types(NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (types[i].item != NULL) {
+            sli_diag said = {0};
+            sli_estimate estimate;
+            sli_estimate_query query = cut_query("llama-3.1-8b", &types[i], 1000, 4, &values);
+            query.shared_tokens = 500;
+            assert_int_equal(estimate_of(&query).sharing.why, SLI_UNSHARED_KEPT);
+            assert_int_equal(estimate_of(&query).cache.saved_bytes, 0);
+            query.placement.cp = 2;
+            assert_int_equal(sli_estimate_find(&query, &said, &estimate), SL_ERR_CONFIG);
+            sli_diag_fini(&said);
+        }
+    }
+}
+
+/* ---- Weights of two formats ---- */
+
+/* The model card of gpt-oss (OpenAI 2025), table 1: 60.8 and 12.8 GiB, with the norms, biases and
+ * sinks that are left out here. Of the parameters that a token is multiplied with those of four
+ * experts of 24 layers are in 17 bytes for 32. */
+static void experts_have_a_format_of_their_own(void **state) {
+    (void)state;
+    sli_estimate_query query = query_of("gpt-oss-120b", 1, 1);
+    query.expert_weights = sli_weight_format_find("mxfp4");
+    double large = (double)estimate_of(&query).weights.bytes / GIB;
+    assert_true(large > 60.6 && large < 60.8);
+    query = query_of("gpt-oss-20b", 1, 1);
+    query.expert_weights = sli_weight_format_find("mxfp4");
+    sli_estimate small = estimate_of(&query);
+    assert_true(fabs((double)small.weights.bytes / GIB - 12.8) < 0.05);
+    double experts = 24.0 * 4 * 3 * 2880 * 2880;
+    double others = (double)small.weights.token_params - experts;
+    assert_true(fabs(small.step.weights_bytes - (2.0 * others + experts * 17 / 32)) < 1.0);
+    /* the same format twice is one */
+    query.expert_weights = query.weights;
+    sli_estimate twice = estimate_of(&query);
+    query.expert_weights = NULL;
+    assert_int_equal(twice.weights.bytes, estimate_of(&query).weights.bytes);
+    assert_true(twice.step.weights_bytes == estimate_of(&query).step.weights_bytes);
+}
+
+/* On ranks the experts of DeepSeek-V3 are cut over all of them, latents and routers are copied. */
+static void experts_are_cut_in_their_format(void **state) {
+    (void)state;
+    sli_estimate_query query = query_of("deepseek-v3", 32 * KI, 1);
+    query.device = find_device("h200");
+    query.placement.tp = 8;
+    int64_t bf16_bytes = estimate_of(&query).fit.weights_bytes;
+    query.expert_weights = sli_weight_format_find("fp8");
+    int64_t expert_params = INT64_C(58) * 256 * 3 * 7168 * 2048;
+    assert_int_equal(bf16_bytes - estimate_of(&query).fit.weights_bytes, expert_params / 8);
+}
+
+static void is_published_in(const char *model, const char *weights, const char *experts) {
+    sli_estimate_query query = query_of(model, 1, 1);
+    sli_estimate_query published = sli_estimate_as_published(&query);
+    assert_string_equal(published.weights->name, weights);
+    assert_int_equal(published.expert_weights != NULL, experts != NULL);
+    if (experts != NULL) {
+        assert_string_equal(published.expert_weights->name, experts);
+    }
+}
+
+/* What the words of the catalogue say; a format stands in a file where they begin otherwise. */
+static void models_are_published_as_their_words_say(void **state) {
+    (void)state;
+    is_published_in("llama-3.1-8b", "bf16", NULL);
+    is_published_in("deepseek-v3", "fp8", NULL);
+    is_published_in("bonsai-8b", "q1_0", NULL);
+    is_published_in("gpt-oss-20b", "bf16", "mxfp4");
+    is_published_in("deepseek-v4-pro", "fp8", "mxfp4");
+    is_published_in("kimi-k2.5", "bf16", "q4_0");
+    for (const sli_embedded *file = sli_model_files; file->name != NULL; file++) {
+        const sli_architecture *model = find_model(file->name);
+        bool is_plain = model->weights_format == 0 &&
+                        (model->expert_format == 0 || sli_params_fewest_experts(model) == 0);
+        assert_int_equal(is_plain, strcmp(model->weights, "bf16") == 0);
+    }
+}
+
 /* ---- Pages ---- */
 
 /* gpt-oss-20b, 32 requests of 8,192 tokens: 6.09375 GiB in all. 12 layers of a window of 128 tokens
@@ -765,6 +957,12 @@ int main(void) {
         cmocka_unit_test(advice_keeps_what_was_asked_for_besides),
         cmocka_unit_test(advice_is_the_fewest_devices),
         cmocka_unit_test(some_models_find_no_place),
+        cmocka_unit_test(what_a_method_leaves_is_counted),
+        cmocka_unit_test(methods_leave_what_a_run_has),
+        cmocka_unit_test(what_a_method_leaves_is_not_shared),
+        cmocka_unit_test(experts_have_a_format_of_their_own),
+        cmocka_unit_test(experts_are_cut_in_their_format),
+        cmocka_unit_test(models_are_published_as_their_words_say),
         cmocka_unit_test(windows_are_held_as_they_are_asked_for),
         cmocka_unit_test(states_make_blocks_larger),
         cmocka_unit_test(blocks_round_up),
@@ -774,5 +972,7 @@ int main(void) {
         cmocka_unit_test(chunks_bound_the_scores),
         cmocka_unit_test(refuses_what_cannot_be),
     };
-    return cmocka_run_group_tests(tests, NULL, free_models);
+    int failed_count = cmocka_run_group_tests(tests, NULL, free_models);
+    sli_arena_fini(&cut_arena);
+    return failed_count;
 }
