@@ -124,7 +124,7 @@ static void print_delta(void) {
     for (int i = 0; i < DECODES; i++) {
         tokens[i] = 1;
     }
-    kref_delta_shape shape = {DECODES, tokens, 32, 32, 128, 128, true, 2};
+    kref_delta_shape shape = {DECODES, tokens, 32, 32, 128, 128, true, 2, 0};
     kref_work step = kref_delta_step_work(&shape);
     print_row("delta_step", "64 sequences, 32 heads, KDA", &step);
     shape.sequences = 1;

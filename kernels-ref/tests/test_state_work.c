@@ -131,9 +131,16 @@ static void chunks_by_hand(void **state) {
     kref_work work = kref_delta_prefill_work(&shape);
     assert_int_equal(work.matrix_flops, 2 * 2 * (96 + 8 + 8 + 32) * 4096);
     assert_int_equal(work.stored_bytes, 2 * (64 * 64 * 4 + 17 * 64 * 2));
-    /* Of each channel and token three exponentials; of each thread two for its rows of the state.
-     */
-    assert_int_equal(work.specials, 2 * (17 * 64 * 3 + 2 * 128 * 2));
+    /* Of each channel and token three exponentials; of each thread two for its rows of the state,
+     * at the beginning and behind each chunk. */
+    assert_int_equal(work.specials, 2 * (17 * 64 * 3 + 3 * 128 * 2));
+    /* Cut to single tokens, each has the products of a chunk. Decays are loaded for the next 16
+     * tokens again and again: of n tokens left, for the n - 1 behind the first. */
+    int64_t whole_bytes = work.loaded_bytes;
+    shape.chunk_tokens = 1;
+    work = kref_delta_prefill_work(&shape);
+    assert_int_equal(work.matrix_flops, 2 * 17 * (96 + 8 + 8 + 32) * 4096);
+    assert_int_equal(work.loaded_bytes - whole_bytes, 2 * 64 * 4 * (16 * 17 / 2 - 16));
 }
 
 /* The rules of the model by name, with values in the place of its parameters. */

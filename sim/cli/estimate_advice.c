@@ -1,5 +1,6 @@
 #include "cli/estimate_advice.h"
 
+#include "base/divide.h"
 #include "cli/estimate_query.h"
 #include "cli/numbers.h"
 
@@ -34,7 +35,7 @@ static void add_nodes(sentence *it, const sli_estimate_query *query,
                       const sli_placement *placement) {
     int64_t node_devices = query->device->node_devices.value;
     int64_t stage_devices = sli_placement_ranks(placement) / placement->pp;
-    int64_t nodes = (stage_devices + node_devices - 1) / node_devices;
+    int64_t nodes = sli_divide_up(stage_devices, node_devices);
     if (nodes == 1) {
         return;
     }

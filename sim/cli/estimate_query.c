@@ -3,7 +3,6 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
-#include "model/keep_architecture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +11,9 @@
 
 /* ---- Reading ---- */
 
-/* `32768`, `32768 tokens` with the unit, or `32Ki` and `1Mi`. */
-static bool read_amount(const char *text, sl_dim dim, int64_t *amount) {
-    if (sli_parse_int(text, SL_DIM_NONE, amount) == SLI_UNIT_OK ||
-        sli_parse_int(text, dim, amount) == SLI_UNIT_OK) {
-        return true;
-    }
-    char *rest = NULL;
-    long long number = strtoll(text, &rest, 10);
-    rest += strspn(rest, " ");
-    int shift = strcmp(rest, "Ki") == 0 ? 10 : strcmp(rest, "Mi") == 0 ? 20 : 0;
-    if (shift == 0 || number < 0 || number > INT64_MAX >> shift) {
-        return false;
-    }
-    *amount = number << shift;
-    return true;
-}
-
 static sl_err set_amount(const char *text, sl_dim dim, int64_t low, int64_t high, int64_t *target) {
     int64_t amount = 0;
-    if (!read_amount(text, dim, &amount) || amount < low || amount > high) {
+    if (!sli_read_amount(text, dim, &amount) || amount < low || amount > high) {
         return SL_ERR_USAGE;
     }
     *target = amount;
@@ -170,134 +152,8 @@ static sl_err set_hardware(sli_estimate_input *input, const char *text) {
                            &input->query.device);
 }
 
-/* ---- A method that throws tokens out ---- */
-
-static const sli_field keep_fields[] = {
-    {.name = "keep",
-     .kind = SLI_FIELD_NAMED,
-     .help = "the method",
-     .name_key = "method",
-     .types = sli_keep_types},
-};
-
-static const sli_section keep_section = {
-    .fields = keep_fields,
-    .field_count = COUNT_OF(keep_fields),
-    .struct_size = sizeof(sli_named),
-};
-
-/* The parameter of a method, or NULL. */
-static const sl_param *find_param(const sli_named_type *method, const char *name, size_t length) {
-    const sli_section *section = method->section;
-    for (size_t i = 0; section != NULL && i < section->param_count; i++) {
-        const sl_param *param = &section->params[i];
-        if (strlen(param->name) == length && strncmp(param->name, name, length) == 0) {
-            return param;
-        }
-    }
-    return NULL;
-}
-
-/* NULL when there is no such method. */
-static const sli_named_type *find_method(const char *name, size_t length) {
-    size_t count = 0;
-    const sli_named_type *types = sli_keep_types(NULL, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(types[i].name) == length && strncmp(types[i].name, name, length) == 0) {
-            return &types[i];
-        }
-    }
-    return NULL;
-}
-
-static const char *keep_choice(size_t index) {
-    size_t count = 0;
-    const sli_named_type *types = sli_keep_types(NULL, &count);
-    return index < count ? types[index].name : NULL;
-}
-
-/* `capacity=2Ki` as a scenario has it, `, capacity: 2048 tokens`; NULL when it is no setting. */
-static const char *add_setting(sli_arena *arena, const char *before, const sli_named_type *method,
-                               const char *text, size_t size) {
-    size_t length = strcspn(text, "=:");
-    const sl_param *param = find_param(method, text, length);
-    int64_t tokens = 0;
-    if (text[length] != '=') {
-        return NULL;
-    }
-    const char *value = sli_arena_copy(arena, text + length + 1, size - length - 1);
-    bool is_amount = value != NULL && param != NULL && param->dim == SL_DIM_TOKENS &&
-                     read_amount(value, SL_DIM_TOKENS, &tokens);
-    if (is_amount) {
-        return sli_arena_printf(arena, "%s, %.*s: %lld tokens", before, (int)length, text,
-                                (long long)tokens);
-    }
-    return sli_arena_printf(arena, "%s, %.*s: %s", before, (int)length, text,
-                            value != NULL ? value : "");
-}
-
-/* `h2o` and `snapkv:capacity=2Ki:kernel=7` as a scenario has them; NULL when it is no such text. */
-static const char *keep_yaml(sli_arena *arena, const char *text) {
-    size_t length = strcspn(text, ":");
-    const sli_named_type *method = find_method(text, length);
-    const char *yaml = method != NULL ? sli_arena_printf(arena, "keep: {method: %s", method->name)
-                                      : NULL;
-    if (yaml == NULL) {
-        return NULL;
-    }
-    for (const char *at = text + length; *at == ':' && yaml != NULL; at += strcspn(at, ":")) {
-        at++;
-        yaml = add_setting(arena, yaml, method, at, strcspn(at, ":"));
-    }
-    return yaml != NULL ? sli_arena_printf(arena, "%s}", yaml) : NULL;
-}
-
-static sl_err say_words(sli_estimate_input *input, const sli_keep_method *method) {
-    char words[128];
-    method->describe(input->keep.values, words, sizeof words);
-    input->query.keep_words = sli_arena_strdup(&input->arena, words);
-    bool are_said = input->query.keep != NULL && input->query.keep_words != NULL;
-    return are_said ? SL_OK : SL_ERR_NOMEM;
-}
-
 static sl_err set_keep(sli_estimate_input *input, const char *text) {
-    const char *yaml = keep_yaml(&input->arena, text);
-    sli_node *root = NULL;
-    sli_named keep = {0};
-    if (yaml == NULL) {
-        return SL_ERR_USAGE;
-    }
-    SL_TRY(sli_tree_read_text(&input->arena, "--keep", yaml, strlen(yaml), &input->diag, &root));
-    SL_TRY(sli_schema_resolve(&input->arena, &keep_section, NULL, root, &input->diag, &keep));
-    const sli_keep_method *method = keep.type->item;
-    const char *mistake = method != NULL && method->check != NULL ? method->check(keep.values)
-                                                                  : NULL;
-    if (mistake != NULL) {
-        sli_diag_error(&input->diag, (sli_mark){0}, "keep", "%s: %s", method->name, mistake);
-        return SL_ERR_CONFIG;
-    }
-    input->keep = keep;
-    input->query.keep = method != NULL ? sli_arena_strdup(&input->arena, text) : NULL;
-    return method != NULL ? say_words(input, method) : SL_OK;
-}
-
-sl_err sli_estimate_input_query(sli_estimate_input *input, sli_diag *diag,
-                                sli_estimate_query *query) {
-    const sli_keep_method *method = input->keep.type != NULL ? input->keep.type->item : NULL;
-    char why[160];
-    *query = input->query;
-    if (method == NULL) {
-        return SL_OK;
-    }
-    if (sli_keep_can_cut(query->architecture, why, sizeof why) != SL_OK) {
-        sli_diag_error(diag, (sli_mark){0}, NULL,
-                       "%s throws out tokens that layers of type gqa without window, chunk or "
-                       "chosen blocks keep; %s: %s",
-                       method->name, query->architecture->id, why);
-        return SL_ERR_CONFIG;
-    }
-    return sli_keep_cut(&input->arena, query->architecture, method, input->keep.values,
-                        &query->architecture);
+    return sli_estimate_keep_set(&input->keep, &input->arena, text, &input->diag);
 }
 
 static sl_err set_bytes_per_s(const char *text, double *target) {
@@ -524,7 +380,7 @@ const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS] = {
     SETTING("block", block, "a number of tokens from 1 to 65536"),
     CHOICE("window-pages", window_pages, "a way to treat pages behind a window"),
     CHOICE("prefix-states", prefix_states, "what recurrent layers save for prefixes"),
-    CHOICE("keep", keep, "a method that throws tokens out, as h2o or snapkv:capacity=2Ki"),
+    SETTING("keep", keep, "a method that throws tokens out, as h2o or snapkv:capacity=2Ki"),
     CHOICE("attention-kernel", kernel, "a kernel of attention"),
     CHOICE("mla-decode", decode_way, "a way to attend to latents"),
     CHOICE("mla-prefill", prefill_way, "a way to attend to latents"),
@@ -547,7 +403,14 @@ void sli_estimate_input_init(sli_estimate_input *input) {
     *input = (sli_estimate_input){.query = sli_estimate_defaults()};
 }
 
+sl_err sli_estimate_input_query(sli_estimate_input *input, sli_diag *diag,
+                                sli_estimate_query *query) {
+    *query = input->query;
+    return sli_estimate_keep_apply(&input->keep, &input->arena, diag, query);
+}
+
 void sli_estimate_input_fini(sli_estimate_input *input) {
+    sli_estimate_keep_fini(&input->keep);
     sli_diag_fini(&input->diag);
     sli_arena_fini(&input->arena);
 }
@@ -588,27 +451,6 @@ int sli_estimate_input_set(sli_estimate_input *input, const sli_estimate_setting
     return err != SL_OK ? sli_report_failure(err, &input->diag) : 0;
 }
 
-/* `capacity 4096 tokens, observation 32 tokens`: what they are when nothing is said. */
-static void describe_settings(const sli_section *section, FILE *file) {
-    for (size_t i = 0; i < section->param_count; i++) {
-        const sl_param *param = &section->params[i];
-        fprintf(file, "%s%s %s", i > 0 ? ", " : "", param->name, param->fallback);
-    }
-}
-
-static void describe_methods(FILE *file) {
-    size_t count = 0;
-    const sli_named_type *types = sli_keep_types(NULL, &count);
-    for (size_t i = 0; i < count; i++) {
-        const sli_keep_method *method = types[i].item;
-        if (method != NULL) {
-            fprintf(file, "    %-18s %s\n    %-18s ", method->name, method->summary, "");
-            describe_settings(types[i].section, file);
-            fputc('\n', file);
-        }
-    }
-}
-
 void sli_estimate_describe_choices(FILE *file) {
     fputs("\n## Formats of the cache (--kv)\n\n", file);
     for (const sli_cache_format *format = sli_cache_formats; format->name != NULL; format++) {
@@ -619,7 +461,7 @@ void sli_estimate_describe_choices(FILE *file) {
         fprintf(file, "    %-18s %s\n", format->name, format->help);
     }
     fputs("\n## Methods that throw tokens out (--keep)\n\n", file);
-    describe_methods(file);
+    sli_estimate_keep_describe(file);
     fputs("\n## Kernels of attention (--attention-kernel)\n\n", file);
     for (const sli_attention_kernel *row = sli_attention_kernels; row->name != NULL; row++) {
         fprintf(file, "    %-18s %s\n    %-18s %.1f %% of the peak in prefill: %s%s\n", row->name,

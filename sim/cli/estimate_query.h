@@ -7,6 +7,7 @@
 #ifndef SLUICE_CLI_ESTIMATE_QUERY_H
 #define SLUICE_CLI_ESTIMATE_QUERY_H
 
+#include "cli/estimate_keep.h"
 #include "run/estimate.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ typedef struct sli_estimate_input {
     sli_arena arena;
     sli_diag diag;
     sli_estimate_query query; /* of the whole model */
-    sli_named keep;           /* the method that throws tokens out; type NULL = none */
+    sli_estimate_keep keep;
 } sli_estimate_input;
 
 typedef struct sli_estimate_setting {

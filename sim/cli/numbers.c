@@ -2,7 +2,7 @@
 
 #include "base/units.h"
 
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LAST_COLUMN = 100 };
@@ -85,6 +85,22 @@ static int columns_of(const char *text, int bytes) {
 
 int sli_columns(const char *text) {
     return columns_of(text, (int)strlen(text));
+}
+
+bool sli_read_amount(const char *text, sl_dim dim, int64_t *amount) {
+    if (sli_parse_int(text, SL_DIM_NONE, amount) == SLI_UNIT_OK ||
+        sli_parse_int(text, dim, amount) == SLI_UNIT_OK) {
+        return true;
+    }
+    char *rest = NULL;
+    long long number = strtoll(text, &rest, 10);
+    rest += strspn(rest, " ");
+    int shift = strcmp(rest, "Ki") == 0 ? 10 : strcmp(rest, "Mi") == 0 ? 20 : 0;
+    if (shift == 0 || number < 0 || number > INT64_MAX >> shift) {
+        return false;
+    }
+    *amount = number << shift;
+    return true;
 }
 
 void sli_print_parts(FILE *file, const char *text) {

@@ -1,6 +1,7 @@
 #include "engine/lockstep.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/grow.h"
 #include "base/minmax.h"
 
@@ -28,7 +29,7 @@ static sl_err init_kept_taken(sli_stairs *taken, const sli_group *group) {
     if (kept->drop_rows == 0) {
         return sli_stairs_init(taken, kept->row_tokens * block_tokens, 0, INT64_MAX);
     }
-    int64_t top = (kept->cap_rows + block_tokens - 1) / block_tokens;
+    int64_t top = sli_divide_up(kept->cap_rows, block_tokens);
     return sli_stairs_init(taken, block_tokens, block_tokens - 1, top);
 }
 
@@ -43,7 +44,7 @@ static int64_t taken_tokens(const sli_group *group, const sl_request *request, i
            computed - prompt_tokens;
 }
 
-/* Blocks needed are ceil(c / B); those passed follow the rule of the group (kv/layout.h). */
+/* Blocks needed are ceil(c / B); those passed follow the rule of the group (kv/layout_held.h). */
 static sl_err window_init(sli_lockstep_window *window, int number, const sli_group *group) {
     int64_t block_tokens = group->block_tokens;
     bool is_chunked = group->kind == SLI_GROUP_CHUNKED;

@@ -3,8 +3,8 @@
  * what is kept of thrown out tokens.
  *
  * Floor kv. Part of a context (kv/context.h). Between steps a window holds the blocks from the
- * first one kept at its computed tokens on (kv/layout.h says which); what it has passed goes back.
- * A prefix can be continued only where all that is kept at its end can be found.
+ * first one kept at its computed tokens on (kv/layout_held.h says which); what it has passed goes
+ * back. A prefix can be continued only where all that is kept at its end can be found.
  *
  * Blocks whose contents others may find are held one by one, all others are only counted; those are
  * findable by their own context alone, and only as long as the window has not passed them.

@@ -373,17 +373,18 @@ int64_t sli_architecture_layers_of(const sli_architecture *architecture,
     return layers;
 }
 
-static bool is_plain_mixer(const sli_layer_part *mixer) {
-    return mixer->kind == &sli_gqa_kind && sli_gqa_is_plain(mixer->values);
+bool sli_layer_part_is_plain(const sli_layer_part *part) {
+    return part->kind == &sli_dense_kind ||
+           (part->kind == &sli_gqa_kind && sli_gqa_is_plain(part->values));
 }
 
 const sli_layer_part *sli_architecture_unplain(const sli_architecture *architecture) {
     const sli_layer_run *runs = architecture->layers.rows;
     for (size_t i = 0; i < architecture->layers.count; i++) {
-        if (!is_plain_mixer(runs[i].mixer)) {
+        if (!sli_layer_part_is_plain(runs[i].mixer)) {
             return runs[i].mixer;
         }
-        if (runs[i].ffn->kind != &sli_dense_kind) {
+        if (!sli_layer_part_is_plain(runs[i].ffn)) {
             return runs[i].ffn;
         }
     }

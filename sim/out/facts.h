@@ -46,12 +46,19 @@ typedef struct sli_fact_keep {
     size_t quality_count;
 } sli_fact_keep;
 
+/* The model of the time of a step. */
+typedef struct sli_fact_cost {
+    const char *model;
+    const char *auto_reason; /* why cost: auto chose it; NULL = the scenario did */
+} sli_fact_cost;
+
 typedef struct sli_run_facts {
     const char *version;  /* of sluice */
     const char *workload; /* in words, as `poisson, 40 /s` */
     const char *model;    /* as `llama-3.1-8b bf16` */
     const char *hardware;
     const char *policy;
+    sli_fact_cost cost;
     int64_t replica_count;
     int64_t tp_count; /* devices a replica */
     int64_t seed;

@@ -47,6 +47,13 @@ static void put_layout(sli_json *json, const sli_run_facts *facts) {
     sli_json_close_object(json);
 }
 
+static void put_cost(sli_json *json, const sli_fact_cost *cost) {
+    sli_json_open_object(json, "cost");
+    sli_json_string(json, "model", cost->model);
+    sli_json_string(json, "auto_reason", cost->auto_reason);
+    sli_json_close_object(json);
+}
+
 static void put_keep(sli_json *json, const sli_fact_keep *keep) {
     if (keep->method == NULL) {
         sli_json_null(json, "keep");
@@ -81,6 +88,7 @@ static void put_facts(sli_json *json, const sli_run_facts *facts) {
     sli_json_int(json, "replica_count", facts->replica_count);
     sli_json_int(json, "tp_count", facts->tp_count);
     sli_json_string(json, "policy", facts->policy);
+    put_cost(json, &facts->cost);
     sli_json_int(json, "seed", facts->seed);
     sli_json_string(json, "digest", digest);
     sli_json_int(json, "simulated_ns", facts->simulated_ns);

@@ -140,6 +140,9 @@ static void put_heading(FILE *file, const sli_run_facts *facts) {
     if (facts->policy != NULL) {
         length = append(system, sizeof system, length, "%s · ", facts->policy);
     }
+    if (facts->cost.model != NULL) {
+        length = append(system, sizeof system, length, "cost %s · ", facts->cost.model);
+    }
     append(system, sizeof system, length, "seed %lld", (long long)facts->seed);
     line l = begin_line(file, "", 0);
     if (facts->workload != NULL) {

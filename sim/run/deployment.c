@@ -2,9 +2,10 @@
 
 #include "base/check.h"
 #include "base/units.h"
-#include "model/keep_architecture.h"
+#include "kv/layout_held.h"
 #include "model/parallel.h"
 #include "plug/instance.h"
+#include "run/keep.h"
 #include "workloads/source.h"
 
 #include <math.h>
@@ -25,28 +26,16 @@ static sl_err worse(sl_err a, sl_err b) {
 
 /* ---- What is served on what ---- */
 
-/* The model as it is served where a method throws tokens out. */
-static sl_err apply_keep(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
-    const sli_named *keep = &file->values.keep;
-    const sli_keep_method *method = keep->type->item;
-    char why[160];
-    if (method == NULL) {
+static sl_err check_stages(const sli_scenario_file *file, sli_diag *diag) {
+    const char *key = "replicas.pp";
+    if (file->values.replicas.pp == 1) {
         return SL_OK;
     }
-    const char *mistake = method->check != NULL ? method->check(keep->values) : NULL;
-    if (mistake != NULL) {
-        sli_diag_error(diag, keep->mark, "keep", "%s: %s", method->name, mistake);
-        return SL_ERR_CONFIG;
-    }
-    if (sli_keep_can_cut(deployment->architecture, why, sizeof why) != SL_OK) {
-        sli_diag_error(diag, keep->mark, "keep",
-                       "%s throws out tokens that layers of type gqa without window, chunk or "
-                       "chosen blocks keep; %s: %s",
-                       method->name, deployment->architecture->id, why);
-        return SL_ERR_CONFIG;
-    }
-    return sli_keep_cut(&file->arena, deployment->architecture, method, keep->values,
-                        &deployment->architecture);
+    sli_diag_error(diag, sli_scenario_mark(file, key), key,
+                   "runs have no pipeline stages yet, so it can only be 1; replicas.tp (up to 8) "
+                   "shares out all layers, smaller model.weights may make them fit, and sluice "
+                   "estimate --pp counts the bytes of stages");
+    return SL_ERR_CONFIG;
 }
 
 static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
@@ -59,7 +48,8 @@ static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment
     if (model_err == SL_OK) {
         model_err = sli_parallel_check(deployment->architecture, scenario->replicas.tp,
                                        sli_scenario_mark(file, "replicas.tp"), "replicas.tp", diag);
-        model_err = worse(model_err, apply_keep(file, diag, deployment));
+        model_err = worse(model_err, sli_keep_apply(&file->arena, &scenario->keep, diag,
+                                                    &deployment->architecture));
     }
     return worse(model_err, device_err);
 }
@@ -203,9 +193,22 @@ static sl_err assume_quality(sli_scenario_file *file, sli_deployment *deployment
     return phrase != NULL ? SL_OK : SL_ERR_NOMEM;
 }
 
-static sl_err make_cost(sli_scenario_file *file, sli_deployment *deployment) {
+/* Two runs with different models of time must not look alike. */
+static void warn_of_cost(const sli_scenario_file *file, const sli_cost_choice *cost,
+                         sli_diag *diag) {
+    if (cost->kind == SLI_COST_ROOFLINE && cost->unfitted != NULL) {
+        sli_diag_warning(diag, sli_scenario_mark(file, "cost"), "cost",
+                         "auto is the roofline, which was fitted to nothing; no operators were "
+                         "measured for %s",
+                         cost->unfitted);
+    }
+}
+
+static sl_err make_cost(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_cost_config *config = &file->values.cost;
     sli_cost_subject subject = cost_subject(&file->values, deployment);
+    SL_TRY(sli_cost_choose(&file->arena, config, &subject, &deployment->cost));
+    warn_of_cost(file, &deployment->cost, diag);
     SL_TRY(sli_cost_assumed(&file->arena, config, &subject, deployment->assumed,
                             &deployment->assumed_count));
     SL_TRY(assume_quality(file, deployment));
@@ -338,6 +341,7 @@ static sl_err create_policies(sli_scenario_file *file, sli_diag *diag, sli_deplo
 /* Each as far as it can be looked at, whatever is wrong with the others. */
 static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_cost_config *cost = &file->values.cost;
+    sl_err stages_err = check_stages(file, diag);
     sl_err err = read_parts(file, diag, deployment);
     if (err == SL_OK) {
         err = check_attention(file, diag, deployment);
@@ -345,7 +349,8 @@ static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deploymen
     }
     sli_cost_subject subject = cost_subject(&file->values, deployment);
     err = worse(err, sli_cost_check(cost, &subject, sli_scenario_mark(file, "cost"), "cost", diag));
-    return worse(err, check_sharing(file, diag, deployment));
+    err = worse(err, check_sharing(file, diag, deployment));
+    return worse(err, stages_err);
 }
 
 sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
@@ -354,7 +359,7 @@ sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deploy
                     .route = file->values.route.type->item},
     };
     SL_TRY(check_parts(file, diag, deployment));
-    SL_TRY(make_cost(file, deployment));
+    SL_TRY(make_cost(file, diag, deployment));
     configure_engine(&file->values, deployment);
     SL_TRY(check_reservation(file, diag, deployment));
     return create_policies(file, diag, deployment);

@@ -1,7 +1,9 @@
 #include "run/estimate_pages.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/minmax.h"
+#include "kv/layout_held.h"
 #include "run/request_state.h"
 
 /* ---- Layers ---- */
@@ -101,8 +103,7 @@ static sli_layout without_kept(const sli_layout *layout) {
  * grow are shared out. */
 int64_t sli_estimate_request_pages(const sli_estimate_query *query, const sli_layout *layout) {
     const sli_group *growing = &layout->groups[0];
-    int64_t cp = query->placement.cp;
-    int64_t rank_tokens = (query->tokens + cp - 1) / cp;
+    int64_t rank_tokens = sli_divide_up(query->tokens, query->placement.cp);
     int64_t spared_blocks = sli_group_blocks(growing, query->tokens) -
                             sli_group_blocks(growing, rank_tokens);
     sli_layout rest = without_kept(layout);
@@ -117,8 +118,7 @@ int64_t sli_estimate_prompt_pages(const sli_estimate_query *query, const sli_lay
         if (group->kind == SLI_GROUP_KEPT) {
             int64_t prompt_tokens = prompt_of(query);
             int64_t slots = sli_kept_most_slots(group->kept, prompt_tokens, query->tokens);
-            int64_t blocks = (slots + group->block_tokens - 1) / group->block_tokens;
-            pages += group->block_pages * blocks;
+            pages += group->block_pages * sli_divide_up(slots, group->block_tokens);
         }
     }
     return sli_max_i64(pages - kept_pages(query, layout), 0);

@@ -1,5 +1,6 @@
 #include "run/estimate_weights.h"
 
+#include "base/divide.h"
 #include "model/params.h"
 
 static const sli_weight_format *expert_format(const sli_estimate_query *query) {
@@ -18,7 +19,7 @@ sli_estimate_query sli_estimate_as_published(const sli_estimate_query *query) {
 
 /* In whole groups. */
 static int64_t format_bytes(const sli_weight_format *format, int64_t params) {
-    return (params + format->group_params - 1) / format->group_params * format->group_bytes;
+    return sli_divide_up(params, format->group_params) * format->group_bytes;
 }
 
 static double share_bytes(const sli_weight_format *format, double params) {

@@ -1,5 +1,7 @@
 #include "run/plugins.h"
 
+#include "run/keep.h"
+
 extern const sl_policy_table *const sl_builtin_policies[];
 
 static sl_err register_all(const char *path, sli_mark mark, sli_diag *diag, sli_plugins *plugins) {
@@ -14,6 +16,9 @@ static sl_err register_all(const char *path, sli_mark mark, sli_diag *diag, sli_
 }
 
 static sl_err section_of(sli_arena *arena, const sl_policy *policy, const sli_section **section) {
+    if (policy->kind == SL_POLICY_KEEP) {
+        return sli_keep_section(arena, policy, section);
+    }
     sli_section *made = sli_arena_alloc(arena, sizeof *made);
     if (made == NULL) {
         return SL_ERR_NOMEM;
@@ -29,11 +34,14 @@ static sl_err section_of(sli_arena *arena, const sl_policy *policy, const sli_se
 
 static sl_err list_types(sli_arena *arena, sl_policy_kind kind, sli_plugins *plugins) {
     const sli_registry *registry = &plugins->registry;
-    sli_named_type *types = sli_arena_array(arena, registry->count, sizeof *types);
+    sli_named_type *types = sli_arena_array(arena, registry->count + 1, sizeof *types);
     if (types == NULL) {
         return SL_ERR_NOMEM;
     }
     size_t count = 0;
+    if (kind == SL_POLICY_KEEP) {
+        types[count++] = (sli_named_type){.name = "none"};
+    }
     for (size_t i = 0; i < registry->count; i++) {
         const sl_policy *policy = registry->policies[i];
         if (policy->kind == kind) {
@@ -74,6 +82,10 @@ const sli_named_type *sli_batch_types(const void *context, size_t *count) {
 
 const sli_named_type *sli_route_types(const void *context, size_t *count) {
     return types_of(context, SL_POLICY_ROUTE, count);
+}
+
+const sli_named_type *sli_keep_types(const void *context, size_t *count) {
+    return types_of(context, SL_POLICY_KEEP, count);
 }
 
 const char *sli_plugins_advise(const void *context) {

@@ -2,7 +2,6 @@
 
 #include "cluster/cluster.h"
 #include "config/absolute.h"
-#include "model/keep.h"
 #include "workloads/source.h"
 
 #include <string.h>
@@ -83,16 +82,27 @@ static const sl_param replicas_params[] = {
     {.name = "pp",
      .type = SL_TYPE_INT,
      .min = 1,
-     .max = 1,
+     .max = 100000,
      .fallback = "1",
      .help = "pipeline parallel stages of a replica; only 1 so far",
      .offset = offsetof(sli_replicas_config, pp)},
+};
+
+static const sli_absent replicas_absent[] = {
+    {"dp", "runs have no copies of attention that share experts yet; replicas.count is whole "
+           "copies of the model, and sluice estimate --dp counts the bytes of such copies"},
+    {"cp", "runs do not share out contexts yet; replicas.tp shares out heads, and sluice estimate "
+           "--cp counts the bytes of shared contexts"},
+    {"ep", "runs have no expert parallelism yet; replicas.tp cuts experts like any matrix, and "
+           "sluice estimate --ep counts the bytes of whole ones"},
+    {NULL, NULL},
 };
 
 static const sli_section replicas_section = {
     .params = replicas_params,
     .param_count = COUNT(replicas_params),
     .struct_size = sizeof(sli_replicas_config),
+    .absent = replicas_absent,
 };
 
 /* ---- attention ---- */
@@ -461,7 +471,8 @@ static const sli_field scenario_fields[] = {
      .offset = offsetof(sli_scenario, keep),
      .fallback = "none",
      .name_key = "method",
-     .types = sli_keep_types},
+     .types = sli_keep_types,
+     .advise = sli_plugins_advise},
     {.name = "route",
      .kind = SLI_FIELD_NAMED,
      .help = "which replica takes a request",

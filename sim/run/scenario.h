@@ -90,7 +90,7 @@ typedef struct sli_scenario {
     sli_engine_options engine;
     sli_memory_config memory;
     sli_prefix_config prefix;
-    sli_named keep; /* a sli_keep_method, or none: its item is NULL then */
+    sli_named keep; /* a policy of kind keep, or none: its item is NULL then */
     sli_named route;
     sli_named workload;
     sli_slo slo;

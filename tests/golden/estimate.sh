@@ -31,8 +31,6 @@ sluice 2 estimate qwen3-32b --kv fp8_ds_ml
 sluice 2 estimate qwen3-32b --weights fp18
 sluice 2 estimate qwen3-32b --expert-weights mxfp
 sluice 2 estimate qwen3-32b --prefix-states aligne
-sluice 2 estimate qwen3-32b --keep h20
-sluice 2 estimate qwen3-32b --keep snapkw:capacity=1Ki
 sluice 2 estimate qwen3-32b --keep h2o:heavy
 sluice 2 estimate qwen3-32b --keep h2o:
 sluice 2 estimate qwen3-32b --tp 2 --sweep tp=2,4
@@ -57,6 +55,8 @@ sluice 3 estimate qwen3-32b --mla-prefill expanded
 sluice 3 estimate llama-4-scout --block 24 --hardware h200
 sluice 3 estimate llama-4-scout --block 24 --shared-prefix 1000
 sluice 3 estimate qwen3-32b --expert-weights fp8
+sluice 3 estimate qwen3-32b --keep h20
+sluice 3 estimate qwen3-32b --keep snapkw:capacity=1Ki
 sluice 3 estimate qwen3-32b --keep h2o:heavy=2
 sluice 3 estimate qwen3-32b --keep h2o:heavyy=0.2
 sluice 3 estimate qwen3-32b --keep h2o:heavy=0.95

@@ -109,6 +109,21 @@ sluice 3 run small.yaml --set engine.max_seq=4
 sluice 2 run small.yaml --set engine.max_seqs
 sluice 3 run small.yaml --set seed=x --set engine.block=0
 
+title "Parallelism that runs do not have"
+for key in pp ep dp cp; do
+    sluice 3 check small.yaml --set replicas.$key=2
+done
+sluice 0 check small.yaml --set replicas.pp=1
+sluice 3 check small.yaml --set replicas.pp=0 --set engine.async_depth=2
+
+title "Keys of a method that are not known, of no method, and of a mapping within itself"
+sluice 3 check small.yaml --set 'keep={method: h2o, hevy: 0.1}'
+sluice 3 check small.yaml --set 'keep={method: h2o, budget: 0.1}'
+sluice 3 check small.yaml --set 'keep={heavy: 0.1}'
+sluice 3 check small.yaml --set 'keep={keep: h2o}'
+sluice 3 check small.yaml --set model.model=llama-3.1-8b
+sluice 3 check small.yaml --set 'cost={roofline: {share: 1}}'
+
 title "Models, devices and policies that are not known"
 sluice 3 run small.yaml --set model=llama-3.1-9b
 sluice 3 run small.yaml --set hardware=h100

@@ -1,8 +1,9 @@
 /* The index of sparse attention: scores of all keys, and the greatest of them. */
 #include "figures/index.h"
 #include "bench/array.h"
-#include "bench/device_job.h"
+#include "bench/cpu/index.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 #include "cuda/index_scores.h"
 #include "cuda/select_top.h"
 
@@ -77,10 +78,27 @@ kref_work scores_work(const shape &its) {
                                   its.query_heads);
 }
 
-class scores_job : public device_job<index_scores_args> {
+const char *scores_on_cpu(const index_scores_args &args, void *) {
+    kref_cpu_index index = {};
+    index.queries = plain(args.queries);
+    index.weights = plain(args.weights);
+    index.keys = plain(args.keys);
+    index.block_table = plain(args.block_table);
+    index.lengths = plain(args.lengths);
+    index.scores = plain(args.scores);
+    index.sequences = args.sequences;
+    index.heads = args.heads;
+    index.block_tokens = args.block_tokens;
+    index.blocks_max = args.blocks_max;
+    index.tokens_max = args.tokens_max;
+    kref_cpu_index_scores(&index);
+    return nullptr;
+}
+
+class scores_job : public kernel_job<index_scores_args> {
   public:
     scores_job(const shape &its, backend &on)
-        : device_job(index_scores),
+        : kernel_job(on, {index_scores, scores_on_cpu}),
           queries_(on, count_of({its.sequences, its.query_heads, KEY_DIM})),
           weights_(on, count_of({its.sequences, its.query_heads})),
           keys_(on, count_of({its.sequences, blocks_of(its), its.block_tokens, KEY_DIM})),
@@ -149,10 +167,17 @@ kref_work top_work(const shape &its) {
     return kref_select_top_work(to_int(its.rows), lengths.data(), its.chosen);
 }
 
-class top_job : public device_job<select_top_args> {
+const char *top_on_cpu(const select_top_args &args, void *) {
+    kref_cpu_select_top(plain(args.numbers), plain(args.lengths), plain(args.chosen), args.rows,
+                        args.width, args.top);
+    return nullptr;
+}
+
+class top_job : public kernel_job<select_top_args> {
   public:
     top_job(const shape &its, backend &on)
-        : device_job(select_top), numbers_(on, count_of({its.rows, its.width}), 8.0F),
+        : kernel_job(on, {select_top, top_on_cpu}),
+          numbers_(on, count_of({its.rows, its.width}), 8.0F),
           lengths_(on, same_lengths(its.rows, its.width)),
           chosen_(on, count_of({its.rows, its.chosen})) {
         args_ = top_args_of(its);
@@ -174,7 +199,7 @@ const kernel index_scores_kernel = {
     "index_scores",
     "scores of the keys of an index",
     "element sequences tokens query_heads head_dim block_tokens",
-    "cuda",
+    "cpu cuda",
     true,
     scores_shapes,
     refuse_scores,
@@ -187,7 +212,7 @@ const kernel select_top_kernel = {
     "select_top",
     "the places of the greatest numbers of each row",
     "element rows width chosen",
-    "cuda",
+    "cpu cuda",
     false,
     top_shapes,
     refuse_top,

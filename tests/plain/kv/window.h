@@ -2,9 +2,9 @@
  * What a context holds of a group whose blocks do not all stay: windows, chunks, states, kept rows.
  *
  * Floor kv. Between steps it holds the blocks from the first one kept at its computed tokens on
- * (see kv/layout.h); those that it has passed go back. Its contents are findable like those of the
- * first group, but a prefix can only be continued where all that is kept at its end is there. Of a
- * kept group the first so many blocks are held: what stays of its rows moves together.
+ * (see kv/layout_held.h); those that it has passed go back. Its contents are findable like those of
+ * the first group, but a prefix can only be continued where all that is kept at its end is there.
+ * Of a kept group the first so many blocks are held: what stays of its rows moves together.
  */
 #ifndef SLUICE_KV_WINDOW_H
 #define SLUICE_KV_WINDOW_H

@@ -2,6 +2,7 @@
 #include "engine/lockstep.h"
 
 #include "kernel/rng.h"
+#include "kv/layout_held.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

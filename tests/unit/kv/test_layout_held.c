@@ -4,6 +4,7 @@
 #include "layout_models.h"
 
 #include "base/minmax.h"
+#include "kv/layout_held.h"
 #include "model/state.h"
 
 #include <setjmp.h>

@@ -15,6 +15,7 @@ static sli_run_facts fixture_facts(void) {
                            .model = "llama-3.1-8b bf16",
                            .hardware = "h100-sxm",
                            .policy = "vllm_v1",
+                           .cost = {"roofline", "no operators were measured for layers moe"},
                            .replica_count = 2,
                            .tp_count = 1,
                            .seed = 42,
@@ -62,7 +63,8 @@ static void says_what_ran_and_what_came_out(void **state) {
     sli_run_facts facts = fixture_facts();
     char *text = summary_of_fixture(&facts, true);
     expect(text,
-           "poisson, 40 /s · llama-3.1-8b bf16 · 2 × h100-sxm, tp 1 · vllm_v1 · seed 42\n"
+           "poisson, 40 /s · llama-3.1-8b bf16 · 2 × h100-sxm, tp 1 · vllm_v1 · cost roofline · "
+           "seed 42\n"
            "4 of 6 requests finished · 1 rejected · 1 aborted · 1,012 s simulated in 160.0 ms\n");
     expect(text, "  TTFT       ns     80.0     90.0     98.0     99.8    100.0          3\n");
     expect(text, "  ITL        ns     6.00     5.00     7.80     8.88     9.00          4\n");

@@ -1,8 +1,10 @@
 #include "models.h"
 
 #include "kv/budget.h"
-#include "model/keep_architecture.h"
+#include "kv/layout_held.h"
 #include "model/params.h"
+#include "run/keep.h"
+#include "run/plugins.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -569,33 +571,49 @@ static void some_models_find_no_place(void **state) {
 /* ---- Tokens thrown out ---- */
 
 static sli_arena cut_arena;
+static sli_plugins cut_plugins;
 
-/* The query of what a method leaves, with the settings that it has when nothing is said; *values
- * are these. */
+/* Of `none` and the methods that are built in. */
+static const sli_named_type *keep_types(size_t *count) {
+    sli_diag said = {0};
+    if (cut_plugins.types[0] == NULL) {
+        assert_int_equal(sli_plugins_open(&cut_arena, NULL, (sli_mark){0}, &said, &cut_plugins),
+                         SL_OK);
+    }
+    sli_diag_fini(&said);
+    return sli_keep_types(&cut_plugins, count);
+}
+
+static int close_methods(void **state) {
+    sli_plugins_close(&cut_plugins);
+    sli_arena_fini(&cut_arena);
+    return free_models(state);
+}
+
+/* The query of what a method leaves, with the settings that it has when nothing is said. */
 static sli_estimate_query cut_query(const char *model, const sli_named_type *type, int64_t tokens,
-                                    int64_t requests, void **values) {
+                                    int64_t requests, sli_named *keep) {
     sli_estimate_query query = query_of(model, tokens, requests);
     sli_diag said = {0};
     sli_node *root = NULL;
-    *values = sli_arena_alloc(&cut_arena, type->section->struct_size);
+    *keep = (sli_named){.type = type,
+                        .values = sli_arena_alloc(&cut_arena, type->section->struct_size)};
     assert_int_equal(sli_tree_read_text(&cut_arena, "k.yaml", "{}", 2, &said, &root), SL_OK);
-    assert_int_equal(sli_schema_resolve(&cut_arena, type->section, NULL, root, &said, *values),
+    assert_int_equal(sli_schema_resolve(&cut_arena, type->section, NULL, root, &said, keep->values),
                      SL_OK);
-    assert_int_equal(
-        sli_keep_cut(&cut_arena, query.architecture, type->item, *values, &query.architecture),
-        SL_OK);
+    assert_int_equal(sli_keep_apply(&cut_arena, keep, &said, &query.architecture), SL_OK);
     sli_diag_fini(&said);
     return query;
 }
 
 static sli_estimate cut_estimate(const char *method, int64_t tokens, int64_t requests) {
     size_t count = 0;
-    void *values;
-    const sli_named_type *types = sli_keep_types(NULL, &count);
+    sli_named keep;
+    const sli_named_type *types = keep_types(&count);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(types[i].name, method) == 0) {
             sli_estimate_query query = cut_query("llama-3.1-8b", &types[i], tokens, requests,
-                                                 &values);
+                                                 &keep);
             query.device = find_device("h200");
             return estimate_of(&query);
         }
@@ -642,12 +660,12 @@ static void what_a_method_leaves_is_counted(void **state) {
 static void methods_leave_what_a_run_has(void **state) {
     (void)state;
     size_t count = 0;
-    void *values;
-    const sli_named_type *types = sli_keep_types(NULL, &count);
+    sli_named keep;
+    const sli_named_type *types = keep_types(&count);
     for (size_t i = 0; i < count; i++) {
-        const sli_keep_method *method = types[i].item;
+        const sl_keep_policy *method = types[i].item;
         for (int64_t tokens = 1; method != NULL && tokens < 100000; tokens += tokens / 3 + 1) {
-            sli_estimate_query query = cut_query("llama-3.1-8b", &types[i], tokens, 1, &values);
+            sli_estimate_query query = cut_query("llama-3.1-8b", &types[i], tokens, 1, &keep);
             int64_t prompt_tokens = tokens > 1 ? tokens - 1 : 1;
             query.device = find_device("h200");
             sli_estimate estimate = estimate_of(&query);
@@ -657,14 +675,14 @@ static void methods_leave_what_a_run_has(void **state) {
                              sli_layout_request_peak_pages(&run, prompt_tokens, tokens, 1));
             int64_t rows = 0;
             for (int64_t layer = 0; layer < 32; layer++) {
-                rows += sli_keep_layer_rows(method, values, layer, 32, prompt_tokens);
+                rows += sli_keep_layer_rows(&keep, layer, 32, prompt_tokens);
             }
+            /* the last token, or the rounding of a layer */
             int64_t row_bytes = 2 * 8 * 128 * 2;
             int64_t held = estimate.cache.request_bytes;
-            /* the last token, or the rounding of a layer */
-            bool drops_many = method->rule(values).drop_rows > 1;
+            bool drops_many = method->rule(keep.values).drop_rows > 1;
             assert_true(drops_many || llabs(held / row_bytes - rows) <= 32);
-            bool has_scores = method->extra(values).has_scores;
+            bool has_scores = method->work(keep.values).has_scores;
             int64_t score_bytes = has_scores ? held / row_bytes * 8 * 4 * 2 : 0;
             assert_true(estimate.step.cache_bytes == (double)(held + score_bytes));
         }
@@ -674,13 +692,13 @@ static void methods_leave_what_a_run_has(void **state) {
 static void what_a_method_leaves_is_not_shared(void **state) {
     (void)state;
     size_t count = 0;
-    void *values;
-    const sli_named_type *types = sli_keep_types(NULL, &count);
+    sli_named keep;
+    const sli_named_type *types = keep_types(&count);
     for (size_t i = 0; i < count; i++) {
         if (types[i].item != NULL) {
             sli_diag said = {0};
             sli_estimate estimate;
-            sli_estimate_query query = cut_query("llama-3.1-8b", &types[i], 1000, 4, &values);
+            sli_estimate_query query = cut_query("llama-3.1-8b", &types[i], 1000, 4, &keep);
             query.shared_tokens = 500;
             assert_int_equal(estimate_of(&query).sharing.why, SLI_UNSHARED_KEPT);
             assert_int_equal(estimate_of(&query).cache.saved_bytes, 0);
@@ -972,7 +990,5 @@ int main(void) {
         cmocka_unit_test(chunks_bound_the_scores),
         cmocka_unit_test(refuses_what_cannot_be),
     };
-    int failed_count = cmocka_run_group_tests(tests, NULL, free_models);
-    sli_arena_fini(&cut_arena);
-    return failed_count;
+    return cmocka_run_group_tests(tests, NULL, close_methods);
 }
