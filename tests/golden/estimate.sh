@@ -227,6 +227,12 @@ for of in '' draft rounding entries 'qwen3-32b --tokens 3'; do
     done
 done
 
+# Blocks of several sizes are counted in the unit of them all
+quiet 4 estimate deepseek-v4-pro --kv fp8_ds_mla --hardware h200
+equal "its unit" "$(said 'a unit')" " a unit 576 B 576 all blocks are multiples of it"
+quiet 0 estimate qwen3.5-9b --hardware h200
+! grep -q 'a unit' .said || fail "pages of one size have a unit"
+
 title "What does not fit"
 only='fit|devices|powers|published' sluice 4 estimate deepseek-v3 --weights fp8 --hardware h100-sxm --tp 2
 only='fit|devices|powers|published' sluice 4 estimate qwen3-32b --hardware h100-sxm --concurrency 8
