@@ -3,7 +3,7 @@
 #include "cli/command.h"
 #include "cli/estimate_query.h"
 #include "cli/estimators.h"
-#include "cli/keep_text.h"
+#include "cli/policy_text.h"
 #include "run/scenario.h"
 
 #include <stdio.h>
@@ -43,19 +43,42 @@ static int say_unknown(const char *name) {
     return sli_exit_code(SL_ERR_USAGE);
 }
 
-/* Lists what a page ends with, which stands in tables. */
-static sl_err describe_scenario(void) {
+/* ---- What pages end with, which stands in tables ---- */
+
+static void list_scenario_keys(const sli_plugins *plugins) {
+    sli_schema_describe(&sli_scenario_section, plugins, stdout);
+}
+
+static void explain_keep_policies(const sli_plugins *plugins) {
+    for (size_t i = 0; i < plugins->type_count[SL_POLICY_KEEP]; i++) {
+        const sli_named_type *type = &plugins->types[SL_POLICY_KEEP][i];
+        if (type->item != NULL) {
+            putchar('\n');
+            sli_policy_explain(type);
+        }
+    }
+}
+
+static sl_err describe_with_policies(void (*describe)(const sli_plugins *plugins)) {
     sli_arena arena = {0};
     sli_diag diag = {0};
     sli_plugins plugins;
     sl_err err = sli_plugins_open(&arena, NULL, (sli_mark){0}, &diag, &plugins);
     if (err == SL_OK) {
-        sli_schema_describe(&sli_scenario_section, &plugins, stdout);
+        describe(&plugins);
     }
     sli_plugins_close(&plugins);
     sli_diag_fini(&diag);
     sli_arena_fini(&arena);
     return err;
+}
+
+static sl_err describe_scenario(void) {
+    return describe_with_policies(list_scenario_keys);
+}
+
+static sl_err describe_keep(void) {
+    return describe_with_policies(explain_keep_policies);
 }
 
 static sl_err describe_estimate(void) {
@@ -65,11 +88,6 @@ static sl_err describe_estimate(void) {
 
 static sl_err describe_measurements(void) {
     sli_measurements_describe(stdout);
-    return SL_OK;
-}
-
-static sl_err describe_keep(void) {
-    sli_keep_explain_all();
     return SL_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/estimate_print.h"
 
+#include "base/divide.h"
 #include "cli/estimate_query.h"
 #include "cli/numbers.h"
 
@@ -158,7 +159,7 @@ static void print_handoff(FILE *file, const sli_estimate_handoff *handoff) {
 /* `tp 16 over two nodes, or tp 8 × pp 2` */
 static void print_nodes(FILE *file, const sli_estimate_query *query, int64_t tp) {
     int64_t node_devices = query->device->node_devices.value;
-    int64_t nodes = (tp + node_devices - 1) / node_devices;
+    int64_t nodes = sli_divide_up(tp, node_devices);
     if (nodes == 2) {
         fputs(" over two nodes", file);
     } else if (nodes > 2) {

@@ -47,11 +47,21 @@ int64_t sli_stairs_to_next(const sli_stairs *stairs, int64_t tokens);
 void sli_stairs_add(sli_stairs *stairs, int64_t step, int64_t tokens);
 void sli_stairs_remove(sli_stairs *stairs, int64_t step, int64_t tokens);
 
-/* Members that rise in a step, now or ahead; ahead only as long as sli_stairs_is_quiet. O(1). */
-int64_t sli_stairs_rises(const sli_stairs *stairs, int64_t step);
+/* Members that rise in a step, now or ahead; ahead only as long as sli_stairs_is_quiet. O(1).
+ * Inline, as is the next: jumps ask for each step. */
+static inline int64_t sli_stairs_rises(const sli_stairs *stairs, int64_t step) {
+    return stairs->rising[step % stairs->width];
+}
+
+static inline int64_t sli_stairs_waiting(const sli_stairs_ring *ring, int64_t step) {
+    return ring->size > 0 ? ring->counts[step % ring->size] : 0;
+}
 
 /* Whether nobody comes to the first stair or to the top when a step begins. O(1). */
-bool sli_stairs_is_quiet(const sli_stairs *stairs, int64_t step);
+static inline bool sli_stairs_is_quiet(const sli_stairs *stairs, int64_t step) {
+    return sli_stairs_waiting(&stairs->starts, step) == 0 &&
+           sli_stairs_waiting(&stairs->ends, step) == 0;
+}
 
 /* A new step has begun. O(1). */
 void sli_stairs_advance(sli_stairs *stairs, int64_t step);

@@ -1,6 +1,7 @@
 #include "kv/budget.h"
 
 #include "base/check.h"
+#include "kv/layout_held.h"
 #include "model/parallel.h"
 
 #include <stdio.h>

@@ -64,7 +64,7 @@ typedef struct sli_architecture {
     sli_table mtp_layers; /* of sli_layer_run: multi-token prediction, not part of the backbone */
     const sli_layer_part *mixer_parts; /* attention.count of them */
     const sli_layer_part *ffn_parts;   /* ffns.count */
-    const char *keep; /* the method that throws tokens out (model/keep_architecture.h); NULL = none,
+    const char *keep; /* the method that throws tokens out (model/keep.h); NULL = none,
                          as in a file */
 } sli_architecture;
 

@@ -1,6 +1,7 @@
 #include "model/attention.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/minmax.h"
 
 #include <stddef.h>
@@ -56,12 +57,8 @@ const sli_attention_kernel *sli_attention_kernel_find(const char *name) {
     return NULL;
 }
 
-static int64_t divide_up(int64_t amount, int64_t parts) {
-    return (amount + parts - 1) / parts;
-}
-
 int64_t sli_attention_heads(const sli_part_facts *mixer, int64_t tp) {
-    return mixer->summed_elements > 0 ? divide_up(mixer->decode[0].pieces, tp) : 0;
+    return mixer->summed_elements > 0 ? sli_divide_up(mixer->decode[0].pieces, tp) : 0;
 }
 
 int64_t sli_attention_partial_bytes(const sli_part_facts *mixer, int64_t tp) {
@@ -213,7 +210,7 @@ double sli_attention_decode_flops(const sli_architecture *architecture, sli_late
 
 int64_t sli_attention_remade_tokens(int64_t tokens, int64_t chunk_tokens) {
     SL_DCHECK(tokens >= 1 && chunk_tokens >= 1);
-    int64_t chunks = divide_up(tokens, chunk_tokens);
+    int64_t chunks = sli_divide_up(tokens, chunk_tokens);
     return chunks % 2 == 0 ? chunk_tokens * (chunks / 2 * (chunks - 1))
                            : chunk_tokens * (chunks * ((chunks - 1) / 2));
 }

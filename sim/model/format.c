@@ -1,5 +1,7 @@
 #include "model/format.h"
 
+#include "base/divide.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -135,20 +137,16 @@ const sli_cache_format *sli_cache_format_find(const char *name) {
     return NULL;
 }
 
-static int64_t divide_up(int64_t amount, int64_t parts) {
-    return (amount + parts - 1) / parts;
-}
-
 int64_t sli_format_row_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t heads,
                              int64_t elements) {
     const sli_row_format *row = &format->rows[sort];
     int64_t row_bytes = row->row_bytes;
     int64_t token_bytes = row->token_bytes;
     if (row->group_elements > 0) {
-        row_bytes += divide_up(elements, row->group_elements) * row->group_bytes;
+        row_bytes += sli_divide_up(elements, row->group_elements) * row->group_bytes;
     }
     if (row->outlier_elements > 0) {
-        token_bytes += divide_up(heads * elements, row->outlier_elements) * row->outlier_bytes;
+        token_bytes += sli_divide_up(heads * elements, row->outlier_elements) * row->outlier_bytes;
     }
     return heads * row_bytes + token_bytes;
 }

@@ -107,7 +107,7 @@ double sli_growth_slope(const sli_growth *growth) {
     bool is_chosen = growth->kind == SLI_GROWTH_KEPT && growth->kept->is_rolling;
     bool is_bounded = growth->kind == SLI_GROWTH_CONSTANT || growth->kind == SLI_GROWTH_SAWTOOTH ||
                       growth->cap_rows != INT64_MAX;
-    double share = is_chosen ? (double)growth->kept->share_ppm / SLI_KEPT_WHOLE_PPM : 1.0;
+    double share = is_chosen ? (double)growth->kept->share_ppm / SL_WHOLE_PPM : 1.0;
     return is_bounded ? 0.0 : share / (double)growth->step_tokens;
 }
 

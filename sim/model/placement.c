@@ -1,6 +1,7 @@
 #include "model/placement.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/minmax.h"
 #include "model/attention.h"
 #include "model/params.h"
@@ -9,10 +10,6 @@ const sli_placement sli_placement_alone = {.tp = 1, .pp = 1, .dp = 1, .cp = 1, .
 
 /* Of activations. */
 enum { ELEMENT_BYTES = 2 };
-
-static int64_t divide_up(int64_t amount, int64_t parts) {
-    return (amount + parts - 1) / parts;
-}
 
 /* That work on the same layers. */
 static int64_t stage_ranks(const sli_placement *placement) {
@@ -62,8 +59,8 @@ static int64_t cutting_ranks(const sli_matrix *matrix, const sli_placement *plac
 static int64_t copy_params(const sli_matrix *matrix, const sli_placement *placement) {
     int64_t all = matrix->in * matrix->out;
     int64_t pieces = matrix->pieces;
-    int64_t held = divide_up(pieces, cutting_ranks(matrix, placement));
-    return all / pieces * held + divide_up(all % pieces * held, pieces);
+    int64_t held = sli_divide_up(pieces, cutting_ranks(matrix, placement));
+    return all / pieces * held + sli_divide_up(all % pieces * held, pieces);
 }
 
 static int64_t part_params(const sli_part_facts *facts, const sli_placement *placement) {
@@ -71,14 +68,14 @@ static int64_t part_params(const sli_part_facts *facts, const sli_placement *pla
     for (int i = 0; i < facts->matrix_count; i++) {
         const sli_matrix *matrix = &facts->matrices[i];
         int64_t groups = sli_matrix_is_routed(matrix) ? placement->ep : 1;
-        params += divide_up(matrix->count, groups) * copy_params(matrix, placement);
+        params += sli_divide_up(matrix->count, groups) * copy_params(matrix, placement);
     }
     return params;
 }
 
 /* Rows of the vocabulary are the pieces of embedding and head. */
 static int64_t vocab_rows(const sli_architecture *architecture, const sli_placement *placement) {
-    return divide_up(architecture->vocab_tokens, placement->tp);
+    return sli_divide_up(architecture->vocab_tokens, placement->tp);
 }
 
 /* Embeddings on the first stage, the head on the last; tied ones are one where these are the same.
@@ -112,7 +109,7 @@ int64_t sli_placement_weights_bytes(const sli_architecture *architecture,
                                     const sli_weight_format *format, const sli_placement *placement,
                                     int64_t stage) {
     int64_t params = sli_placement_params(architecture, placement, stage);
-    return divide_up(params, format->group_params) * format->group_bytes;
+    return sli_divide_up(params, format->group_params) * format->group_bytes;
 }
 
 /* Of routed experts each copy is touched with the same probability. */
@@ -124,7 +121,7 @@ static double part_touched(const sli_part_facts *facts, const sli_placement *pla
         double copies = (double)matrix->count;
         if (sli_matrix_is_routed(matrix)) {
             double share = sli_moe_distinct(matrix->count, matrix->active, tokens) / copies;
-            copies = share * (double)divide_up(matrix->count, placement->ep);
+            copies = share * (double)sli_divide_up(matrix->count, placement->ep);
         }
         params += copies * (double)copy_params(matrix, placement);
     }
@@ -151,7 +148,7 @@ static bool is_shared_out(const sli_store *store) {
 }
 
 int64_t sli_placement_rows(const sli_store *store, const sli_placement *placement, int64_t rows) {
-    return is_shared_out(store) ? divide_up(rows, placement->cp) : rows;
+    return is_shared_out(store) ? sli_divide_up(rows, placement->cp) : rows;
 }
 
 /* So many rows for all lengths that have as many tokens, and still not fixed. */
@@ -166,7 +163,7 @@ sli_part_facts sli_placement_part(const sli_part_facts *whole, const sli_placeme
     sli_part_facts part = *whole;
     for (int i = 0; i < part.store_count; i++) {
         const sli_store *store = &whole->stores[i];
-        part.stores[i].heads = divide_up(store->heads, placement->tp);
+        part.stores[i].heads = sli_divide_up(store->heads, placement->tp);
         part.stores[i].kept = rows_of(store, &store->kept, placement, tokens);
         part.stores[i].read = rows_of(store, &store->read, placement, tokens);
     }

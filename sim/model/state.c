@@ -1,15 +1,12 @@
 #include "model/state.h"
 
 #include "base/check.h"
-
-static int64_t divide_up(int64_t amount, int64_t parts) {
-    return (amount + parts - 1) / parts;
-}
+#include "base/divide.h"
 
 /* The latest rows of each head that a rank holds, in a sequence of so many tokens. */
 static int64_t rows_bytes(const sli_store *store, const sli_cache_format *format, int64_t rows,
                           int64_t tokens, int64_t tp) {
-    int64_t heads = divide_up(store->heads, tp);
+    int64_t heads = sli_divide_up(store->heads, tp);
     return store->element_bytes > 0
                ? heads * rows * store->elements * store->element_bytes
                : sli_format_rows_bytes(format, store->sort, heads, store->elements, rows, tokens);
@@ -17,7 +14,7 @@ static int64_t rows_bytes(const sli_store *store, const sli_cache_format *format
 
 int64_t sli_state_row_rank_bytes(const sli_store *store, const sli_cache_format *format,
                                  int64_t tp) {
-    int64_t heads = divide_up(store->heads, tp);
+    int64_t heads = sli_divide_up(store->heads, tp);
     return store->element_bytes > 0
                ? heads * store->elements * store->element_bytes
                : sli_format_row_bytes(format, store->sort, heads, store->elements);

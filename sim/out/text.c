@@ -436,7 +436,7 @@ static void put_memory(FILE *file, const sli_run_facts *facts, const sli_metrics
     }
 }
 
-/* What was thrown out, which is no figure of the run, and what the user knows about it. */
+/* What was thrown out, which is no figure of the run. */
 static void put_keep(FILE *file, const sli_fact_keep *keep) {
     if (keep->method == NULL) {
         return;
@@ -448,12 +448,15 @@ static void put_keep(FILE *file, const sli_fact_keep *keep) {
     }
     put_part(&l, "quality is not simulated");
     end_line(&l);
-    for (size_t i = 0; i < keep->quality_count; i++) {
-        const sli_fact_quality *given = &keep->quality[i];
-        l = begin_line(file, "  given", INDENT);
-        put_part(&l, "%s %g", given->measure, given->figure);
-        put_part(&l, "%s", given->budget);
+}
+
+static void put_quality(FILE *file, const sli_run_facts *facts) {
+    for (size_t i = 0; i < facts->quality_count; i++) {
+        const sli_fact_quality *given = &facts->quality[i];
+        line l = begin_line(file, "  quality", INDENT);
+        put_part(&l, "%s %g with %s", given->measure, given->figure, given->setting);
         put_part(&l, "%s", given->source);
+        put_part(&l, "given, not simulated");
         end_line(&l);
     }
 }
@@ -600,6 +603,7 @@ static void put_results(FILE *file, const sli_run_facts *facts, const sli_metric
     put_slo(file, &facts->slo, m);
     put_memory(file, facts, m);
     put_keep(file, &facts->keep);
+    put_quality(file, facts);
     put_ttft_shares(file, m);
     put_tail_window(file, m);
     put_running_shares(file, m);

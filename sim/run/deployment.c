@@ -2,9 +2,10 @@
 
 #include "base/check.h"
 #include "base/units.h"
-#include "model/keep_architecture.h"
+#include "kv/layout_held.h"
 #include "model/parallel.h"
 #include "plug/instance.h"
+#include "run/keep.h"
 #include "workloads/source.h"
 
 #include <math.h>
@@ -37,30 +38,6 @@ static sl_err check_stages(const sli_scenario_file *file, sli_diag *diag) {
     return SL_ERR_CONFIG;
 }
 
-/* The model as it is served where a method throws tokens out. */
-static sl_err apply_keep(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
-    const sli_named *keep = &file->values.keep;
-    const sli_keep_method *method = keep->type->item;
-    char why[160];
-    if (method == NULL) {
-        return SL_OK;
-    }
-    const char *mistake = method->check != NULL ? method->check(keep->values) : NULL;
-    if (mistake != NULL) {
-        sli_diag_error(diag, keep->mark, "keep", "%s: %s", method->name, mistake);
-        return SL_ERR_CONFIG;
-    }
-    if (sli_keep_can_cut(deployment->architecture, why, sizeof why) != SL_OK) {
-        sli_diag_error(diag, keep->mark, "keep",
-                       "%s throws out tokens that layers of type gqa without window, chunk or "
-                       "chosen blocks keep; %s: %s",
-                       method->name, deployment->architecture->id, why);
-        return SL_ERR_CONFIG;
-    }
-    return sli_keep_cut(&file->arena, deployment->architecture, method, keep->values,
-                        &deployment->architecture);
-}
-
 /* What the native context says is what the model was made for. */
 static void warn_of_length(const sli_scenario_file *file, const sli_deployment *deployment,
                            sli_diag *diag) {
@@ -85,7 +62,8 @@ static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment
     if (model_err == SL_OK) {
         model_err = sli_parallel_check(deployment->architecture, scenario->replicas.tp,
                                        sli_scenario_mark(file, "replicas.tp"), "replicas.tp", diag);
-        model_err = worse(model_err, apply_keep(file, diag, deployment));
+        model_err = worse(model_err, sli_keep_apply(&file->arena, &scenario->keep, diag,
+                                                    &deployment->architecture));
     }
     return worse(model_err, device_err);
 }
@@ -324,15 +302,6 @@ static sl_err check_sharing(const sli_scenario_file *file, sli_diag *diag,
     return SL_ERR_CONFIG;
 }
 
-/* For a context of the longest length, whatever part of it is prompt. */
-static int64_t most_reserved(const sli_layout *layout, const sli_engine_config *engine) {
-    int64_t tokens = engine->max_model_tokens;
-    int64_t step_tokens = engine->max_batched_tokens;
-    int64_t of_prompt = sli_layout_peak_pages(layout, tokens, step_tokens);
-    int64_t of_output = sli_layout_request_peak_pages(layout, 1, tokens, step_tokens);
-    return of_prompt > of_output ? of_prompt : of_output;
-}
-
 /* What it reserves has to be there. */
 static sl_err check_reservation(const sli_scenario_file *file, sli_diag *diag,
                                 const sli_deployment *deployment) {
@@ -342,7 +311,7 @@ static sl_err check_reservation(const sli_scenario_file *file, sli_diag *diag,
         return SL_OK;
     }
     sli_mark mark = file->values.engine.policy.mark;
-    int64_t need_blocks = most_reserved(deployment->layout, engine);
+    int64_t need_blocks = sli_layout_reserved_pages(deployment->layout, engine->max_model_tokens);
     if (need_blocks > engine->pool.block_count) {
         sli_diag_error(diag, mark, "engine.policy",
                        "'%s' reserves %s %s for a request (max_model_len %s tokens), the cache has "

@@ -1,6 +1,7 @@
 #include "run/estimate.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/minmax.h"
 #include "model/parallel.h"
 #include "model/params.h"
@@ -35,7 +36,7 @@ static sli_request_state count_request(const sli_estimate_query *query,
 /* Of each of the copies that have requests of their own, the fullest. */
 static int64_t requests_of_copy(const sli_estimate_query *query) {
     int64_t dp = query->placement.dp;
-    return (query->requests + dp - 1) / dp;
+    return sli_divide_up(query->requests, dp);
 }
 
 /* ---- Bytes ---- */

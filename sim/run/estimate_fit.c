@@ -1,8 +1,10 @@
 #include "run/estimate.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/minmax.h"
 #include "kv/budget.h"
+#include "kv/layout_held.h"
 #include "model/parallel.h"
 #include "run/request_state.h"
 
@@ -20,13 +22,9 @@ static const sli_memory_config memory_defaults = {
 /* No device reaches it, and differences stay below 2^63. */
 static const double beyond_bytes = 0x1p62;
 
-static int64_t divide_up(int64_t amount, int64_t parts) {
-    return (amount + parts - 1) / parts;
-}
-
 /* Of the copy of the attention that has most of them. */
 static int64_t requests_of_copy(const sli_estimate_query *query) {
-    return divide_up(query->requests, query->placement.dp);
+    return sli_divide_up(query->requests, query->placement.dp);
 }
 
 /* ---- All that is not cache ---- */
@@ -36,7 +34,7 @@ static int64_t find_workspace(const sli_estimate_query *query) {
     int64_t chunk_tokens = query->chunk_tokens > 0 ? query->chunk_tokens : query->tokens;
     sli_attention_load load = {
         .query_tokens = sli_min_i64(chunk_tokens, query->tokens),
-        .context_tokens = divide_up(query->tokens, query->placement.cp),
+        .context_tokens = sli_divide_up(query->tokens, query->placement.cp),
         .decodes = requests_of_copy(query),
         .tp = query->placement.tp,
     };
@@ -59,9 +57,9 @@ static int64_t find_expanded(const sli_estimate_query *query) {
     int64_t sequences = decode == SLI_LATENT_EXPANDED    ? requests_of_copy(query)
                         : prefill == SLI_LATENT_EXPANDED ? 1
                                                          : 0;
-    return sli_attention_expanded_bytes(architecture,
-                                        sequences * divide_up(query->tokens, query->placement.cp),
-                                        query->placement.tp);
+    return sli_attention_expanded_bytes(
+        architecture, sequences * sli_divide_up(query->tokens, query->placement.cp),
+        query->placement.tp);
 }
 
 static sli_estimate_fit find_room(const sli_estimate_query *query, int64_t stage) {
@@ -162,7 +160,7 @@ static sl_err lay_out(const sli_estimate_query *query, const sli_stage *stage, s
  * that grow are shared out. */
 static int64_t request_pages(const sli_estimate_query *query, const sli_layout *layout) {
     const sli_group *growing = &layout->groups[0];
-    int64_t rank_tokens = divide_up(query->tokens, query->placement.cp);
+    int64_t rank_tokens = sli_divide_up(query->tokens, query->placement.cp);
     int64_t spared_blocks = sli_group_blocks(growing, query->tokens) -
                             sli_group_blocks(growing, rank_tokens);
     return sli_layout_peak_pages(layout, query->tokens, 1) - growing->block_pages * spared_blocks;

@@ -1,7 +1,8 @@
 #include "run/facts.h"
 
 #include "base/units.h"
-#include "model/keep_architecture.h"
+#include "model/keep.h"
+#include "run/keep.h"
 #include "sluice/sluice.h"
 #include "workloads/source.h"
 
@@ -314,12 +315,12 @@ static int64_t cut_layers(const sli_architecture *architecture) {
 }
 
 /* Of the longest prompt; NULL when all layers keep as much of it, "" when memory is out. */
-static const char *layers_text(const sli_facts_input *input, const sli_keep_method *method) {
-    const void *values = input->file->values.keep.values;
+static const char *layers_text(const sli_facts_input *input) {
+    const sli_named *keep = &input->file->values.keep;
     int64_t layers = cut_layers(input->deployment->architecture);
     int64_t tokens = input->deployment->cluster.engine.max_model_tokens;
-    int64_t first = sli_keep_layer_rows(method, values, 0, layers, tokens);
-    int64_t last = sli_keep_layer_rows(method, values, layers - 1, layers, tokens);
+    int64_t first = sli_keep_layer_rows(keep, 0, layers, tokens);
+    int64_t last = sli_keep_layer_rows(keep, layers - 1, layers, tokens);
     if (first == last) {
         return NULL;
     }
@@ -330,41 +331,21 @@ static const char *layers_text(const sli_facts_input *input, const sli_keep_meth
     return text != NULL ? text : "";
 }
 
-static sl_err gather_quality(const sli_facts_input *input, sli_fact_keep *keep) {
-    const sli_keep_settings *settings = input->file->values.keep.values;
-    const sli_keep_quality *given = settings->quality.rows;
-    size_t count = settings->quality.count;
-    sli_fact_quality *rows = sli_arena_array(&input->file->arena, count + 1, sizeof *rows);
-    if (rows == NULL) {
-        return SL_ERR_NOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        rows[i] = (sli_fact_quality){given[i].budget, given[i].measure, given[i].figure,
-                                     given[i].source};
-    }
-    keep->quality = rows;
-    keep->quality_count = count;
-    return SL_OK;
-}
-
 static sl_err gather_keep(const sli_facts_input *input, sli_run_facts *facts) {
     const sli_named *keep = &input->file->values.keep;
-    const sli_keep_method *method = keep->type->item;
+    const sl_keep_policy *method = sli_keep_method(keep);
     char budget[128];
     if (method == NULL) {
         return SL_OK;
     }
     method->describe(keep->values, budget, sizeof budget);
     facts->keep = (sli_fact_keep){
-        .method = method->name,
+        .method = method->policy.name,
         .budget = sli_arena_strdup(&input->file->arena, budget),
-        .layers = layers_text(input, method),
+        .layers = layers_text(input),
     };
     bool is_out = facts->keep.layers != NULL && facts->keep.layers[0] == '\0';
-    if (facts->keep.budget == NULL || is_out) {
-        return SL_ERR_NOMEM;
-    }
-    return gather_quality(input, &facts->keep);
+    return facts->keep.budget != NULL && !is_out ? SL_OK : SL_ERR_NOMEM;
 }
 
 /* ---- The model of time ---- */
@@ -420,6 +401,8 @@ sl_err sli_facts_gather(const sli_facts_input *input, sli_run_facts *facts) {
     SL_TRY(gather_cost(input, facts));
     SL_TRY(gather_layout(input, facts));
     SL_TRY(gather_keep(input, facts));
+    facts->quality = input->file->values.quality.rows;
+    facts->quality_count = input->file->values.quality.count;
     SL_TRY(gather_params(file, facts));
     SL_TRY(write_scenario(file, facts));
     return gather_warnings(input, facts);

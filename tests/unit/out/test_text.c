@@ -384,12 +384,12 @@ static void what_was_thrown_out_is_told_with_what_is_not_known(void **state) {
     expect(text, "  keep         h2o: 20 % of the prompt · quality is not simulated\n");
     free(text);
     facts.keep.layers = "9 in the first layer";
-    facts.keep.quality = &given;
-    facts.keep.quality_count = 1;
+    facts.quality = &given;
+    facts.quality_count = 1;
     text = summary_of_fixture(&facts, true);
     expect(text, "  keep         h2o: 20 % of the prompt · 9 in the first layer · quality is not "
                  "simulated\n"
-                 "  given        XSUM 11.3 · 20 % · a paper\n");
+                 "  quality      XSUM 11.3 with 20 % · a paper · given, not simulated\n");
     free(text);
 }
 
