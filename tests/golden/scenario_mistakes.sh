@@ -107,6 +107,9 @@ workload: {prompt: {fixed: 10 tokens, uniform: {min: 1 tokens, max: 2 tokens}}}
 END
 sluice 3 run both.yaml
 
+title "What is left out is missed where it would stand"
+sluice 3 check small.yaml --set workload.system_prompts='{count: 3}'
+
 title "A length alone, where a kind of lengths is asked for"
 sluice 3 run small.yaml --set "workload.prompt=1000 tokens"
 
