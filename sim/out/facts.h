@@ -62,6 +62,7 @@ typedef struct sli_run_facts {
     int64_t seed;
     sli_slo slo;
     int64_t page_bytes; /* of a block of the pool, on a device */
+    bool has_page_unit; /* a page is only the unit of blocks of several sizes */
     const sli_fact_group *groups;
     size_t group_count; /* more than one = they share the blocks of the pool as pages */
     sli_fact_keep keep;

@@ -403,7 +403,7 @@ static void put_layout(FILE *file, const sli_run_facts *facts) {
     put_part(&l, "%s", layers);
     put_part(&l, "blocks of %s tokens", differs ? blocks : number);
     format_bytes((double)facts->page_bytes, number);
-    put_part(&l, "page %s", number);
+    put_part(&l, facts->has_page_unit ? "units of %s" : "page %s", number);
     end_line(&l);
 }
 

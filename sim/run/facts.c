@@ -288,6 +288,7 @@ static sl_err gather_layout(const sli_facts_input *input, sli_run_facts *facts) 
     }
     facts->groups = groups;
     facts->page_bytes = layout->page_bytes;
+    facts->has_page_unit = layout->has_unit;
     return SL_OK;
 }
 
