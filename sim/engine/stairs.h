@@ -43,6 +43,13 @@ int64_t sli_stairs_at(const sli_stairs *stairs, int64_t tokens);
 /* Tokens that a member of c >= 1 tokens needs to gain to rise, >= 1; INT64_MAX at the top. */
 int64_t sli_stairs_to_next(const sli_stairs *stairs, int64_t tokens);
 
+/* Whether a member of c >= 1 tokens rises with the next one. Inline: shortages ask for each member.
+ */
+static inline bool sli_stairs_is_rising(const sli_stairs *stairs, int64_t tokens) {
+    int64_t height = tokens + 1 + stairs->offset;
+    return height > 0 && height % stairs->width == 0 && height / stairs->width <= stairs->top;
+}
+
 /* A member that has so many tokens, at least 1, before the step comes or goes. O(1). */
 void sli_stairs_add(sli_stairs *stairs, int64_t step, int64_t tokens);
 void sli_stairs_remove(sli_stairs *stairs, int64_t step, int64_t tokens);
