@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "cluster/liveness.h"
+#include "kv/layout_held.h"
 
 #include <stdlib.h>
 

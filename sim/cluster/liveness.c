@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "engine/audit.h"
+#include "kv/layout_held.h"
 
 static const sl_request *first_waiting(const sli_cluster *cluster, const sli_core *core) {
     const sl_request *own = sli_queue_first(&core->queue);

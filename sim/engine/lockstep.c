@@ -1,6 +1,7 @@
 #include "engine/lockstep.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/grow.h"
 #include "base/minmax.h"
 
@@ -28,7 +29,7 @@ static sl_err init_kept_taken(sli_stairs *taken, const sli_group *group) {
     if (kept->drop_rows == 0) {
         return sli_stairs_init(taken, kept->row_tokens * block_tokens, 0, INT64_MAX);
     }
-    int64_t top = (kept->cap_rows + block_tokens - 1) / block_tokens;
+    int64_t top = sli_divide_up(kept->cap_rows, block_tokens);
     return sli_stairs_init(taken, block_tokens, block_tokens - 1, top);
 }
 
@@ -43,7 +44,7 @@ static int64_t taken_tokens(const sli_group *group, const sl_request *request, i
            computed - prompt_tokens;
 }
 
-/* Blocks needed are ceil(c / B); those passed follow the rule of the group (kv/layout.h). */
+/* Blocks needed are ceil(c / B); those passed follow the rule of the group (kv/layout_held.h). */
 static sl_err window_init(sli_lockstep_window *window, int number, const sli_group *group) {
     int64_t block_tokens = group->block_tokens;
     bool is_chunked = group->kind == SLI_GROUP_CHUNKED;
@@ -119,10 +120,10 @@ static void count_member(sli_lockstep *lockstep, const sl_request *request, int6
                                                                  : sli_stairs_remove;
     for (int i = 0; i < lockstep->window_count; i++) {
         sli_lockstep_window *window = &lockstep->windows[i];
-        if (request->asks_for_blocks || window->group->kind == SLI_GROUP_STATE) {
+        if (request->asks_for_blocks) {
             change(&window->taken, lockstep->step, taken_tokens(window->group, request, computed));
+            change(&window->passed, lockstep->step, computed);
         }
-        change(&window->passed, lockstep->step, computed);
     }
     for (int g = 0; g < lockstep->rows_count; g++) {
         sli_lockstep_rows *rows = &lockstep->rows[g];
@@ -270,9 +271,19 @@ static bool grows(const sli_lockstep *lockstep, const sl_request *request) {
     return reserved_tokens(lockstep, request) < sli_request_final_tokens(&request->desc);
 }
 
+static bool is_settled(const sli_lockstep *lockstep, const sl_request *request) {
+    for (int i = 0; i < lockstep->window_count; i++) {
+        const sli_lockstep_window *window = &lockstep->windows[i];
+        if (!sli_window_is_settled(&request->context.windows[window->number], window->group)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool sli_lockstep_takes(const sli_lockstep *lockstep, const sl_request *request) {
-    return !grows(lockstep, request) ||
-           reserved_tokens(lockstep, request) <= request->computed_tokens;
+    return grows(lockstep, request) ? reserved_tokens(lockstep, request) < request->computed_tokens
+                                    : is_settled(lockstep, request);
 }
 
 static int64_t finish_step(const sli_lockstep *lockstep, const sl_request *request) {
@@ -361,12 +372,14 @@ int64_t sli_lockstep_member_need_of_windows(const sli_lockstep *lockstep,
                                             const sl_request *request) {
     int64_t computed = sli_lockstep_computed(lockstep, request);
     int64_t blocks = 0;
+    if (!request->asks_for_blocks) {
+        return 0;
+    }
     for (int i = 0; i < lockstep->window_count; i++) {
         const sli_group *group = lockstep->windows[i].group;
-        bool asks = request->asks_for_blocks || group->kind == SLI_GROUP_STATE;
         int64_t tokens = taken_tokens(group, request, computed);
-        bool rises = sli_stairs_to_next(&lockstep->windows[i].taken, tokens) == 1;
-        blocks += asks && rises ? group->block_pages : 0;
+        bool rises = sli_stairs_is_rising(&lockstep->windows[i].taken, tokens);
+        blocks += rises ? group->block_pages : 0;
     }
     return blocks;
 }

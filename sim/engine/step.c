@@ -1,5 +1,6 @@
 #include "engine/step.h"
 
+#include "base/divide.h"
 #include "base/grow.h"
 #include "base/minmax.h"
 
@@ -14,7 +15,7 @@ static void add_decode(sl_batch_shape *shape, int64_t past_tokens) {
 static void add_prefill(sl_batch_shape *shape, int64_t chunk_tokens, int64_t past_tokens) {
     const int64_t tile_rows = 128; /* query rows of a FlashAttention tile, see sluice/cost.h */
     int64_t kv_tokens = past_tokens + chunk_tokens;
-    int64_t padded_rows = (chunk_tokens + tile_rows - 1) / tile_rows * tile_rows;
+    int64_t padded_rows = sli_round_up(chunk_tokens, tile_rows);
     shape->prefills++;
     shape->prefill_tokens += chunk_tokens;
     shape->prefill_kv_tokens += kv_tokens;

@@ -7,21 +7,6 @@
  * bytes that its layers need is padding. A model of one sort of layers has one group and a page for
  * each block.
  *
- * A context of T computed tokens holds, of a group with B tokens a block, between steps:
- *
- *     growing   ceil(T / B)
- *     sliding   ceil(T / B) - floor(max(0, T - W + 1) / B)
- *               those with one of the last W - 1 tokens, which the next one looks back at
- *     chunked   ceil(T / B) - floor(T / C) * C / B
- *               those of the chunk of the next token
- *     state     1, that of token T; 0 before the first token
- *     fixed     a number that does not depend on T, from the admission on
- *     kept      ceil(slots / B), of which a rule for thrown out tokens says how many there are when
- *               the prompt has so many tokens (model/kept.h)
- *
- * and while a step computes more tokens, the blocks of these besides: of a state that of the last
- * of them.
- *
  * How pages are made (vllm/v1/core/kv_cache_utils.py). Layers that keep equal bytes a token of
  * equal spans, or equal states, are of one type. Every layer has pages of one size: that of the
  * most bytes in a block. Blocks grow, in multiples of what was asked for, until such a page holds
@@ -48,8 +33,8 @@
  * Rows that wait have two places and a buffer is not always full; both together count at most R
  * rows in bf16 of each store and a page more than what the format says.
  *
- * Must not know requests or scheduling. Pure arithmetic, O(runs of layers) to make, O(groups) to
- * ask.
+ * What a context holds of it stands in kv/layout_held.h. Must not know requests or scheduling. Pure
+ * arithmetic, O(runs of layers).
  */
 #ifndef SLUICE_KV_LAYOUT_H
 #define SLUICE_KV_LAYOUT_H
@@ -67,6 +52,11 @@ typedef enum sli_group_kind {
     SLI_GROUP_FIXED,   /* fixed_blocks */
     SLI_GROUP_KEPT,    /* kept; what is in it nobody else can use */
 } sli_group_kind;
+
+/* Whether it holds only what the next token looks back at. */
+static inline bool sli_group_is_window(sli_group_kind kind) {
+    return kind == SLI_GROUP_SLIDING || kind == SLI_GROUP_CHUNKED;
+}
 
 typedef struct sli_group {
     char name[32]; /* "full", "sliding 128", "state" ...: for tables */
@@ -91,6 +81,7 @@ typedef struct sli_layout {
     int64_t align_tokens; /* prefix hits are multiples of it */
     bool is_shareable;    /* contents can be found again; not with a fixed or a kept group */
     bool has_buffers;     /* the last group is that of rows that wait in bf16 */
+    bool has_unit;        /* a page is only the unit of blocks of several sizes */
     int group_count;
     sli_group groups[SLI_GROUP_MAX];
 } sli_layout;
@@ -131,31 +122,8 @@ SL_NODISCARD sl_err sli_layout_make(const sli_architecture *architecture,
                                     const sli_layout_options *options, sli_layout *layout,
                                     char *why, size_t why_bytes);
 
-/* Blocks of a group that a context of `tokens` computed tokens holds between steps, and while a
- * step computes those behind them up to `end_tokens`. Here and below a kept group takes all tokens
- * for the prompt, but where the prompt is given. */
-int64_t sli_group_blocks(const sli_group *group, int64_t tokens);
-int64_t sli_group_step_blocks(const sli_group *group, int64_t tokens, int64_t end_tokens);
-int64_t sli_group_request_step_blocks(const sli_group *group, int64_t prompt_tokens, int64_t tokens,
-                                      int64_t end_tokens);
-
-/* Pages of all groups between steps, and most that a context of at most `tokens` ever holds when a
- * step computes no more than `step_tokens`; the latter is exact, and costs a look at each place
- * near the end where a block begins. */
-int64_t sli_layout_pages(const sli_layout *layout, int64_t tokens);
-int64_t sli_layout_peak_pages(const sli_layout *layout, int64_t tokens, int64_t step_tokens);
-int64_t sli_layout_request_pages(const sli_layout *layout, int64_t prompt_tokens, int64_t tokens);
-int64_t sli_layout_request_peak_pages(const sli_layout *layout, int64_t prompt_tokens,
-                                      int64_t tokens, int64_t step_tokens);
-
 /* What messages call the blocks of the pool: "pages" where layers of several sorts share them, else
  * "blocks", also without a layout. */
 const char *sli_layout_unit(const sli_layout *layout);
-
-/* Bytes of sli_layout_pages that hold nothing: unfilled slots and padding, and what is reserved and
- * not used. A slot whose token has left its window holds something until its block is freed. For
- * the architecture and the options that the layout was made of. O(stores). */
-int64_t sli_layout_waste_bytes(const sli_layout *layout, const sli_architecture *architecture,
-                               const sli_layout_options *options, int64_t tokens);
 
 #endif

@@ -1,6 +1,7 @@
 #include "kv/pool.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/minmax.h"
 #include "kv/context.h"
 
@@ -168,7 +169,7 @@ static int64_t eat_head(sli_pool *pool, int64_t wanted) {
         return eaten;
     }
     int64_t pages = sli_pool_block_pages(pool, head->group);
-    int64_t blocks = sli_min_i64((wanted + pages - 1) / pages, blocks_in(head));
+    int64_t blocks = sli_min_i64(sli_divide_up(wanted, pages), blocks_in(head));
     pool->cached_blocks -= blocks * pages;
     if (head->kind == SLI_SPAN_COPY) {
         eat_copy(pool, head, blocks);

@@ -22,6 +22,7 @@
 #ifndef SLUICE_KV_POOL_H
 #define SLUICE_KV_POOL_H
 
+#include "base/divide.h"
 #include "kv/layout.h"
 #include "kv/prefix.h"
 #include "kv/window_index.h"
@@ -95,7 +96,7 @@ static inline int64_t sli_pool_block_pages(const sli_pool *pool, uint32_t group)
 
 /* ceil(tokens / block_tokens). */
 static inline int64_t sli_pool_blocks_for(const sli_pool *pool, int64_t tokens) {
-    return (tokens + pool->config.block_tokens - 1) / pool->config.block_tokens;
+    return sli_divide_up(tokens, pool->config.block_tokens);
 }
 
 /* Takes blocks from the head of the queue, their old contents forgotten; so many must be free.

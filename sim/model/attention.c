@@ -1,6 +1,7 @@
 #include "model/attention.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/minmax.h"
 
 #include <stddef.h>
@@ -56,12 +57,8 @@ const sli_attention_kernel *sli_attention_kernel_find(const char *name) {
     return NULL;
 }
 
-static int64_t divide_up(int64_t amount, int64_t parts) {
-    return (amount + parts - 1) / parts;
-}
-
 int64_t sli_attention_heads(const sli_part_facts *mixer, int64_t tp) {
-    return mixer->summed_elements > 0 ? divide_up(mixer->decode[0].pieces, tp) : 0;
+    return mixer->summed_elements > 0 ? sli_divide_up(mixer->decode[0].pieces, tp) : 0;
 }
 
 int64_t sli_attention_partial_bytes(const sli_part_facts *mixer, int64_t tp) {
@@ -156,6 +153,7 @@ int64_t sli_attention_expanded_bytes(const sli_architecture *architecture, int64
 
 /* A stretch of queries on top of a prefix, and how many tokens of prefixes are expanded for it. */
 typedef struct stretch {
+    int64_t prompt_tokens;
     int64_t prefix_tokens;
     int64_t added_tokens;
     int64_t remade_tokens;
@@ -191,7 +189,8 @@ static double part_flops(const sli_part_facts *facts, const sli_core_work *works
                          const stretch *s) {
     double flops = 0.0;
     for (int i = 0; i < count; i++) {
-        int64_t pairs = sli_growth_pairs(&works[i].visible, s->prefix_tokens, s->added_tokens);
+        int64_t pairs = sli_growth_request_pairs(&works[i].visible, s->prompt_tokens,
+                                                 s->prefix_tokens, s->added_tokens);
         flops += sli_attention_row_flops(facts, works, i, s->way) * (double)pairs;
     }
     return flops;
@@ -200,7 +199,8 @@ static double part_flops(const sli_part_facts *facts, const sli_core_work *works
 double sli_attention_decode_flops(const sli_architecture *architecture, sli_latent_way way,
                                   int64_t tokens) {
     const sli_layer_run *runs = architecture->layers.rows;
-    stretch last = {tokens - 1, 1, tokens - 1, way};
+    int64_t prompt_tokens = sli_max_i64(tokens - 1, 1);
+    stretch last = {prompt_tokens, tokens - 1, 1, tokens - 1, way};
     double flops = 0.0;
     for (size_t i = 0; i < architecture->layers.count; i++) {
         const sli_part_facts *facts = &runs[i].mixer->facts;
@@ -213,7 +213,7 @@ double sli_attention_decode_flops(const sli_architecture *architecture, sli_late
 
 int64_t sli_attention_remade_tokens(int64_t tokens, int64_t chunk_tokens) {
     SL_DCHECK(tokens >= 1 && chunk_tokens >= 1);
-    int64_t chunks = divide_up(tokens, chunk_tokens);
+    int64_t chunks = sli_divide_up(tokens, chunk_tokens);
     return chunks % 2 == 0 ? chunk_tokens * (chunks / 2 * (chunks - 1))
                            : chunk_tokens * (chunks * ((chunks - 1) / 2));
 }
@@ -221,7 +221,7 @@ int64_t sli_attention_remade_tokens(int64_t tokens, int64_t chunk_tokens) {
 double sli_attention_prefill_flops(const sli_architecture *architecture, sli_latent_way way,
                                    int64_t tokens, int64_t chunk_tokens) {
     const sli_layer_run *runs = architecture->layers.rows;
-    stretch all = {0, tokens, sli_attention_remade_tokens(tokens, chunk_tokens), way};
+    stretch all = {tokens, 0, tokens, sli_attention_remade_tokens(tokens, chunk_tokens), way};
     double flops = 0.0;
     for (size_t i = 0; i < architecture->layers.count; i++) {
         const sli_part_facts *facts = &runs[i].mixer->facts;

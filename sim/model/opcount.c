@@ -1,6 +1,7 @@
 #include "model/opcount.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "model/parallel.h"
 #include "model/params.h"
 
@@ -192,7 +193,7 @@ double sli_opcount_flops(const sli_architecture *architecture, const sl_batch_sh
 
 /* The share of equal pieces that the fullest rank holds. */
 static double share_of_rank(int64_t pieces, int64_t tp) {
-    return (double)((pieces + tp - 1) / tp) / (double)pieces;
+    return (double)sli_divide_up(pieces, tp) / (double)pieces;
 }
 
 static double weight_bytes(const sli_weight_format *weights, double params) {
@@ -284,7 +285,7 @@ bool sli_opcount_growths(const sli_architecture *architecture, sli_growth_list *
 
 /* One row of all heads of a rank. */
 static double row_bytes(const sli_store *store, const sli_cache_format *cache, int64_t tp) {
-    int64_t heads = (store->heads + tp - 1) / tp;
+    int64_t heads = sli_divide_up(store->heads, tp);
     int64_t bytes = store->element_bytes > 0
                         ? heads * store->elements * store->element_bytes
                         : sli_format_row_bytes(cache, store->sort, heads, store->elements);

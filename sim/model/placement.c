@@ -1,6 +1,7 @@
 #include "model/placement.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/minmax.h"
 #include "model/attention.h"
 #include "model/params.h"
@@ -9,10 +10,6 @@ const sli_placement sli_placement_alone = {.tp = 1, .pp = 1, .dp = 1, .cp = 1, .
 
 /* Of activations. */
 enum { ELEMENT_BYTES = 2 };
-
-static int64_t divide_up(int64_t amount, int64_t parts) {
-    return (amount + parts - 1) / parts;
-}
 
 /* That work on the same layers. */
 static int64_t stage_ranks(const sli_placement *placement) {
@@ -62,23 +59,27 @@ static int64_t cutting_ranks(const sli_matrix *matrix, const sli_placement *plac
 static int64_t copy_params(const sli_matrix *matrix, const sli_placement *placement) {
     int64_t all = matrix->in * matrix->out;
     int64_t pieces = matrix->pieces;
-    int64_t held = divide_up(pieces, cutting_ranks(matrix, placement));
-    return all / pieces * held + divide_up(all % pieces * held, pieces);
+    int64_t held = sli_divide_up(pieces, cutting_ranks(matrix, placement));
+    return all / pieces * held + sli_divide_up(all % pieces * held, pieces);
 }
 
-static int64_t part_params(const sli_part_facts *facts, const sli_placement *placement) {
+/* Of routed experts, or of all else. */
+static int64_t part_params(const sli_part_facts *facts, const sli_placement *placement,
+                           bool are_routed) {
+    int64_t groups = are_routed ? placement->ep : 1;
     int64_t params = 0;
     for (int i = 0; i < facts->matrix_count; i++) {
         const sli_matrix *matrix = &facts->matrices[i];
-        int64_t groups = sli_matrix_is_routed(matrix) ? placement->ep : 1;
-        params += divide_up(matrix->count, groups) * copy_params(matrix, placement);
+        if (sli_matrix_is_routed(matrix) == are_routed) {
+            params += sli_divide_up(matrix->count, groups) * copy_params(matrix, placement);
+        }
     }
     return params;
 }
 
 /* Rows of the vocabulary are the pieces of embedding and head. */
 static int64_t vocab_rows(const sli_architecture *architecture, const sli_placement *placement) {
-    return divide_up(architecture->vocab_tokens, placement->tp);
+    return sli_divide_up(architecture->vocab_tokens, placement->tp);
 }
 
 /* Embeddings on the first stage, the head on the last; tied ones are one where these are the same.
@@ -93,54 +94,83 @@ static int64_t vocab_params(const sli_architecture *architecture, const sli_plac
     return vocab_rows(architecture, placement) * (widths + (is_first ? layer_widths : 0));
 }
 
-int64_t sli_placement_params(const sli_architecture *architecture, const sli_placement *placement,
-                             int64_t stage) {
+/* Of all layers of a stage. */
+static int64_t layer_params(const sli_architecture *architecture, const sli_placement *placement,
+                            int64_t stage, bool are_routed) {
     const sli_layer_run *runs = architecture->layers.rows;
     sli_stage layers = sli_placement_stage(architecture, placement, stage);
-    int64_t params = vocab_params(architecture, placement, stage);
+    int64_t extra = are_routed ? 0 : sli_params_layer_extra(architecture);
+    int64_t params = 0;
     int64_t begin = 0;
     for (size_t i = 0; i < architecture->layers.count; begin += runs[i].count, i++) {
         params += sli_stage_layers(&layers, &runs[i], begin) *
-                  (part_params(&runs[i].mixer->facts, placement) +
-                   part_params(&runs[i].ffn->facts, placement) +
-                   sli_params_layer_extra(architecture));
+                  (part_params(&runs[i].mixer->facts, placement, are_routed) +
+                   part_params(&runs[i].ffn->facts, placement, are_routed) + extra);
     }
     return params;
+}
+
+int64_t sli_placement_expert_params(const sli_architecture *architecture,
+                                    const sli_placement *placement, int64_t stage) {
+    return layer_params(architecture, placement, stage, true);
+}
+
+int64_t sli_placement_params(const sli_architecture *architecture, const sli_placement *placement,
+                             int64_t stage) {
+    return vocab_params(architecture, placement, stage) +
+           layer_params(architecture, placement, stage, false) +
+           sli_placement_expert_params(architecture, placement, stage);
 }
 
 int64_t sli_placement_weights_bytes(const sli_architecture *architecture,
                                     const sli_weight_format *format, const sli_placement *placement,
                                     int64_t stage) {
     int64_t params = sli_placement_params(architecture, placement, stage);
-    return divide_up(params, format->group_params) * format->group_bytes;
+    return sli_divide_up(params, format->group_params) * format->group_bytes;
 }
 
 /* Of routed experts each copy is touched with the same probability. */
 static double part_touched(const sli_part_facts *facts, const sli_placement *placement,
-                           int64_t tokens) {
+                           int64_t tokens, bool are_routed) {
     double params = 0.0;
     for (int i = 0; i < facts->matrix_count; i++) {
         const sli_matrix *matrix = &facts->matrices[i];
         double copies = (double)matrix->count;
-        if (sli_matrix_is_routed(matrix)) {
+        if (sli_matrix_is_routed(matrix) != are_routed) {
+            continue;
+        }
+        if (are_routed) {
             double share = sli_moe_distinct(matrix->count, matrix->active, tokens) / copies;
-            copies = share * (double)divide_up(matrix->count, placement->ep);
+            copies = share * (double)sli_divide_up(matrix->count, placement->ep);
         }
         params += copies * (double)copy_params(matrix, placement);
     }
     return params;
 }
 
-double sli_placement_touched(const sli_architecture *architecture, const sli_placement *placement,
-                             int64_t tokens) {
+static double layers_touched(const sli_architecture *architecture, const sli_placement *placement,
+                             int64_t tokens, bool are_routed) {
     const sli_layer_run *runs = architecture->layers.rows;
-    double params = (double)(vocab_rows(architecture, placement) * architecture->hidden);
+    double extra = are_routed ? 0.0 : (double)sli_params_layer_extra(architecture);
+    double params = 0.0;
     for (size_t i = 0; i < architecture->layers.count; i++) {
-        params += (double)runs[i].count * (part_touched(&runs[i].mixer->facts, placement, tokens) +
-                                           part_touched(&runs[i].ffn->facts, placement, tokens) +
-                                           (double)sli_params_layer_extra(architecture));
+        params += (double)runs[i].count *
+                  (part_touched(&runs[i].mixer->facts, placement, tokens, are_routed) +
+                   part_touched(&runs[i].ffn->facts, placement, tokens, are_routed) + extra);
     }
     return params;
+}
+
+double sli_placement_experts_touched(const sli_architecture *architecture,
+                                     const sli_placement *placement, int64_t tokens) {
+    return layers_touched(architecture, placement, tokens, true);
+}
+
+double sli_placement_touched(const sli_architecture *architecture, const sli_placement *placement,
+                             int64_t tokens) {
+    return (double)(vocab_rows(architecture, placement) * architecture->hidden) +
+           layers_touched(architecture, placement, tokens, false) +
+           sli_placement_experts_touched(architecture, placement, tokens);
 }
 
 /* ---- Cache and state ---- */
@@ -151,13 +181,13 @@ static bool is_shared_out(const sli_store *store) {
 }
 
 int64_t sli_placement_rows(const sli_store *store, const sli_placement *placement, int64_t rows) {
-    return is_shared_out(store) ? divide_up(rows, placement->cp) : rows;
+    return is_shared_out(store) ? sli_divide_up(rows, placement->cp) : rows;
 }
 
 /* So many rows for all lengths that have as many tokens, and still not fixed. */
 static sli_growth rows_of(const sli_store *store, const sli_growth *growth,
                           const sli_placement *placement, int64_t tokens) {
-    int64_t rows = sli_placement_rows(store, placement, sli_growth_at(growth, tokens));
+    int64_t rows = sli_placement_rows(store, placement, sli_growth_last(growth, tokens));
     return sli_growth_is_constant(growth) ? sli_growth_constant(rows) : sli_growth_capped(rows);
 }
 
@@ -166,7 +196,7 @@ sli_part_facts sli_placement_part(const sli_part_facts *whole, const sli_placeme
     sli_part_facts part = *whole;
     for (int i = 0; i < part.store_count; i++) {
         const sli_store *store = &whole->stores[i];
-        part.stores[i].heads = divide_up(store->heads, placement->tp);
+        part.stores[i].heads = sli_divide_up(store->heads, placement->tp);
         part.stores[i].kept = rows_of(store, &store->kept, placement, tokens);
         part.stores[i].read = rows_of(store, &store->read, placement, tokens);
     }

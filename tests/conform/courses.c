@@ -1,6 +1,7 @@
 /*
  * Prints the course of small worlds, one line a world, so that two engines can be compared: built
- * on the engine of the product and on the plain one, it must print the same.
+ * on the engine of the product and on the plain one, it must print the same. A law that was broken
+ * or a run that ended in a verdict is printed as such.
  *
  *     courses FIRST COUNT
  *
@@ -64,21 +65,14 @@ static void wavy_step(void *self, const sl_batch_shape *shape, sl_step_cost *cos
     cost->total_ns = sli_time_round(total_ns);
 }
 
-typedef enum layers { LAYERS_FULL, LAYERS_GROUPS, LAYERS_KEPT, LAYERS_COUNT } layers;
-
-static void print_course(const sli_batch_case *it, uint64_t number, layers kind) {
+static void print_course(const sli_batch_case *it, uint64_t number, sli_layers layers) {
     static const char *const names[] = {"", ", groups", ", kept"};
     static const sl_cost_ops wavy_ops = {.step = wavy_step};
     sli_small_world world;
     _Alignas(max_align_t) unsigned char values[SLI_VALUES_BYTES];
-    sli_case_world(it, number, &world, values);
-    if (kind == LAYERS_GROUPS) {
-        sli_small_world_regroup(&world, &sli_case_policy(it)->policy);
-    } else if (kind == LAYERS_KEPT) {
-        sli_small_world_throw_out(&world, &sli_case_policy(it)->policy);
-    }
+    sli_case_world(it, number, layers, &world, values);
     sli_growth growths[GROWTHS];
-    list_growths(kind == LAYERS_KEPT, growths);
+    list_growths(layers == SLI_LAYERS_KEPT, growths);
     bool is_wavy = number % 2 == 1;
     sli_manner manner = {.keeps_promises = true};
     if (is_wavy) {
@@ -87,11 +81,12 @@ static void print_course(const sli_batch_case *it, uint64_t number, layers kind)
     }
     sli_rehearsal rehearsal;
     sli_rehearse(&world, sli_case_policy(it), values, &manner, &rehearsal);
+    const char *broken = rehearsal.broken[0] != '\0' ? rehearsal.broken : rehearsal.text;
     printf("%s world %llu %s%s: %016llx, %lld steps, %lld preemptions, %lld tokens found%s%s\n",
-           sli_case_name(it), (unsigned long long)number, is_wavy ? "wavy" : "even", names[kind],
+           sli_case_name(it), (unsigned long long)number, is_wavy ? "wavy" : "even", names[layers],
            (unsigned long long)sli_rehearsal_mark(&rehearsal), (long long)rehearsal.steps,
            (long long)rehearsal.preemptions, (long long)rehearsal.hit_tokens,
-           rehearsal.broken[0] != '\0' ? ", broken: " : "", rehearsal.broken);
+           broken[0] != '\0' ? ", broken: " : "", broken);
     sli_rehearsal_fini(&rehearsal);
 }
 
@@ -104,8 +99,8 @@ int main(int argc, char **argv) {
     uint64_t count = strtoull(argv[2], NULL, 10);
     for (uint64_t number = first; number < first + count; number++) {
         for (int i = 0; i < SLI_CASE_COUNT; i++) {
-            for (int kind = 0; kind < LAYERS_COUNT; kind++) {
-                print_course(&sli_batch_cases[i], number, (layers)kind);
+            for (int layers = 0; layers < SLI_LAYERS_COUNT; layers++) {
+                print_course(&sli_batch_cases[i], number, (sli_layers)layers);
             }
         }
     }

@@ -5,6 +5,7 @@
 #include "base/siphash.h"
 #include "engine/audit.h"
 #include "kernel/time.h"
+#include "kv/layout_held.h"
 #include "plug/instance.h"
 
 #include <stdarg.h>

@@ -213,23 +213,12 @@ static int64_t pages_in_full(const sli_layout *layout, int64_t tokens) {
     return pages;
 }
 
-/* For as many tokens as the pool of the plain world. */
+/* For as many tokens as the pool of the plain world, in whole blocks. */
 static void size_pool(sli_small_world *world) {
+    int64_t block_tokens = world->engine.pool.block_tokens;
     int64_t most_tokens = min_of(world->plain_tokens, world->engine.max_model_tokens);
-    world->engine.pool.block_count = pages_in_full(&world->layout, most_tokens);
-}
-
-void sli_small_world_regroup(sli_small_world *world, const sl_policy *policy) {
-    sli_rng rng;
-    sli_rng_init(&rng, world->number, "small layout", 0, 0);
-    sli_pool_config *pool = &world->engine.pool;
-    bool has_budget = (policy->capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
-    world->step_tokens = has_budget ? world->engine.max_batched_tokens : INT64_MAX / 2;
-    world->has_layout = true;
-    draw_layout(&rng, pool->block_tokens, &world->layout);
-    pool->has_index = pool->has_index && world->layout.is_shareable;
-    world->plain_tokens = pool->block_count * pool->block_tokens;
-    size_pool(world);
+    world->engine.pool.block_count = pages_in_full(
+        &world->layout, block_tokens * units_for(most_tokens, block_tokens));
 }
 
 /* What is left of thrown out tokens, in every form. */
@@ -248,24 +237,38 @@ static const sli_kept kept_rules[] = {
 
 enum { KEPT_RULES = sizeof kept_rules / sizeof kept_rules[0] };
 
-void sli_small_world_throw_out(sli_small_world *world, const sl_policy *policy) {
-    sli_rng rng;
-    sli_small_world_regroup(world, policy);
-    sli_rng_init(&rng, world->number, "small kept", 0, 0);
-    sli_layout *layout = &world->layout;
-    if (sli_draw_once_in(&rng, 2)) { /* nothing else */
+static void throw_out(sli_rng *rng, sli_layout *layout) {
+    if (sli_draw_once_in(rng, 2)) { /* nothing else */
         layout->group_count = 1;
         layout->groups[0].block_pages = 0;
     }
     layout->is_shareable = false;
-    world->engine.pool.has_index = false;
     layout->groups[layout->group_count++] = (sli_group){
         .kind = SLI_GROUP_KEPT,
-        .block_tokens = draw_block_tokens(&rng, world->engine.pool.block_tokens,
+        .block_tokens = draw_block_tokens(rng, layout->groups[0].block_tokens,
                                           layout->align_tokens),
-        .block_pages = sli_draw_between(&rng, 1, 3),
-        .kept = &kept_rules[sli_rng_below(&rng, KEPT_RULES)],
+        .block_pages = sli_draw_between(rng, 1, 3),
+        .kept = &kept_rules[sli_rng_below(rng, KEPT_RULES)],
     };
+}
+
+void sli_small_world_regroup(sli_small_world *world, sli_layers layers, const sl_policy *policy) {
+    sli_rng rng;
+    if (layers == SLI_LAYERS_FULL) {
+        return;
+    }
+    sli_rng_init(&rng, world->number, "small layout", 0, 0);
+    sli_pool_config *pool = &world->engine.pool;
+    bool has_budget = (policy->capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
+    world->step_tokens = has_budget ? world->engine.max_batched_tokens : INT64_MAX / 2;
+    world->has_layout = true;
+    draw_layout(&rng, pool->block_tokens, &world->layout);
+    if (layers == SLI_LAYERS_KEPT) {
+        sli_rng_init(&rng, world->number, "small kept", 0, 0);
+        throw_out(&rng, &world->layout);
+    }
+    pool->has_index = pool->has_index && world->layout.is_shareable;
+    world->plain_tokens = pool->block_count * pool->block_tokens;
     size_pool(world);
 }
 

@@ -8,6 +8,7 @@
 #include "inspection.h"
 
 #include "engine/audit.h"
+#include "kv/layout_held.h"
 #include "model/parallel.h"
 
 #include <setjmp.h>

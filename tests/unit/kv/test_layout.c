@@ -6,6 +6,7 @@
  */
 #include "layout_models.h"
 
+#include "kv/layout_held.h"
 #include "model/parallel.h"
 #include "model/state.h"
 

@@ -4,6 +4,7 @@
 #include "layout_models.h"
 
 #include "base/minmax.h"
+#include "kv/layout_held.h"
 #include "model/state.h"
 
 #include <setjmp.h>
@@ -116,6 +117,37 @@ static void no_step_holds_more_than_the_peak_and_one_holds_it(void **state) {
                 assert_int_equal(sli_layout_peak_pages(&layout, end, steps[i]), most);
                 assert_int_equal(sli_layout_pages(&layout, end), count_pages(&layout, end, end));
             }
+        }
+    }
+}
+
+/* ---- Reservations ---- */
+
+/* Most blocks of all steps within the first `known` tokens, then of one token a step. */
+static int64_t most_blocks(const sli_group *group, int64_t known, int64_t tokens) {
+    int64_t most = count_blocks(group, 0, 0);
+    for (int64_t end = 1; end <= tokens; end++) {
+        for (int64_t begin = end <= known ? 0 : end - 1; begin < end; begin++) {
+            most = sli_max_i64(most, count_blocks(group, begin, end));
+        }
+    }
+    return most;
+}
+
+/* And not more than that, once it is for so many tokens that a window has begun everywhere. */
+static void a_reservation_is_enough_whatever_the_steps(void **state) {
+    (void)state;
+    static const int64_t known[] = {0, 1, 2, 17, 40, 96, 150};
+    for (size_t i = 0; i < COUNT_OF(samples); i++) {
+        const sli_group *group = &samples[i];
+        int64_t turned_tokens = 150 + group->span_tokens + 2 * group->block_tokens;
+        for (size_t j = 0; j < COUNT_OF(known); j++) {
+            for (int64_t tokens = 1; tokens <= 150; tokens++) {
+                assert_true(most_blocks(group, sli_min_i64(known[j], tokens), tokens) <=
+                            sli_group_reserved_blocks(group, 1, known[j], tokens));
+            }
+            assert_int_equal(sli_group_reserved_blocks(group, 1, known[j], turned_tokens),
+                             most_blocks(group, known[j], turned_tokens));
         }
     }
 }
@@ -322,6 +354,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holds_the_blocks_that_a_list_has),
         cmocka_unit_test(no_step_holds_more_than_the_peak_and_one_holds_it),
+        cmocka_unit_test(a_reservation_is_enough_whatever_the_steps),
         cmocka_unit_test(waste_is_what_no_row_fills),
         cmocka_unit_test(reserved_pages_are_wasted_and_ignored_windows_are_not),
         cmocka_unit_test(waste_is_what_does_not_wait_in_its_buffer),
