@@ -7,8 +7,9 @@
 
 /* ---- Rings ---- */
 
-static sl_err ring_init(sli_stairs_ring *ring, int64_t farthest_step) {
-    ring->size = farthest_step + 1;
+/* For members that wait fewer steps than `size`. */
+static sl_err ring_init(sli_stairs_ring *ring, int64_t size) {
+    ring->size = size;
     ring->counts = calloc((size_t)ring->size, sizeof ring->counts[0]);
     return ring->counts != NULL ? SL_OK : SL_ERR_NOMEM;
 }

@@ -216,7 +216,7 @@ int64_t sli_window_blocks(const sli_window *window, const sli_group *group) {
 }
 
 bool sli_window_is_settled(const sli_window *window, const sli_group *group) {
-    return window->deepest == NULL && window->spare_blocks == wanted_spare(window, group);
+    return window->spare_blocks == wanted_spare(window, group);
 }
 
 /* ---- Publishing ---- */

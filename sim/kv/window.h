@@ -94,8 +94,8 @@ int64_t sli_window_slide(sli_window *window, const sli_window_site *site, int64_
 /* Blocks of the pool that it holds. */
 int64_t sli_window_blocks(const sli_window *window, const sli_group *group);
 
-/* Whether its reservation is whole and will stay so: until it is used up the window neither takes a
- * block nor gives one back. O(1). */
+/* Whether its reservation is whole. Until that is used up, or a block that others may find is
+ * passed, the window neither takes a block nor gives one back. O(1). */
 bool sli_window_is_settled(const sli_window *window, const sli_group *group);
 
 /* Gives everything back, spare blocks and then deepest first; what only its context can find is

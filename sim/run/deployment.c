@@ -140,6 +140,7 @@ static sli_attention_choice attention_of(const sli_scenario *scenario) {
         .kernel = config->kernel > 0 ? &sli_attention_kernels[config->kernel - 1] : NULL,
         .decode_way = (sli_latent_way)config->decode_way,
         .prefill_way = (sli_latent_way)config->prefill_way,
+        .is_copied = config->append == SLI_APPEND_COPY,
     };
 }
 

@@ -24,6 +24,8 @@ static const char *const cache_formats[] = {"bf16",
                                             "6bit",
                                             "kivi4",
                                             "kivi2",
+                                            "kivi4_r32",
+                                            "kivi2_r32",
                                             "kvquant_nuq4",
                                             "kvquant_nuq3",
                                             "kvquant_nuq2",
@@ -115,6 +117,9 @@ static const char *const attention_kernels[] = {"auto", "naive",    "fa1", "fa2"
 /* In the order of sli_latent_way. */
 static const char *const latent_ways[] = {"auto", "absorbed", "expanded", NULL};
 
+/* In the order of sli_append_choice. */
+static const char *const append_ways[] = {"in_place", "copy", NULL};
+
 static const sl_param attention_params[] = {
     {.name = "kernel",
      .type = SL_TYPE_CHOICE,
@@ -136,6 +141,13 @@ static const sl_param attention_params[] = {
      .fallback = "auto",
      .help = "the same of prompts, whose chunks each make them anew; auto = as the model file says",
      .offset = offsetof(sli_attention_config, prefill_way)},
+    {.name = "append",
+     .type = SL_TYPE_CHOICE,
+     .choices = append_ways,
+     .fallback = "in_place",
+     .help = "how rows join those of a sequence: in_place = written behind them; copy = all are "
+             "read and written anew, as Hugging Face's transformers do",
+     .offset = offsetof(sli_attention_config, append)},
 };
 
 static const sli_section attention_section = {

@@ -29,7 +29,13 @@ typedef struct sli_attention_config {
     int kernel;      /* 0 = auto, else one more than of sli_attention_kernels */
     int decode_way;  /* sli_latent_way */
     int prefill_way; /* sli_latent_way */
+    int append;      /* sli_append_choice */
 } sli_attention_config;
+
+typedef enum sli_append_choice {
+    SLI_APPEND_IN_PLACE,
+    SLI_APPEND_COPY,
+} sli_append_choice;
 
 #define SLI_NATIVE (-1)
 

@@ -55,7 +55,8 @@ static void adapt_template(const sl_policy *policy, sli_rng *rng, sli_small_worl
     sli_set_param(policy, values, "max_prompts", sli_draw_between(rng, 1, 8));
 }
 
-/* ---- A budget that shrinks and grows: decoders that were in step are left out of one ---- */
+/* ---- A budget that shrinks and grows: decoders that were in step are left out of one, and some
+ * are given up that were taken in the same plan ---- */
 
 /*
  * First come, first served under vLLM's rules, written again without any of its short cuts. The
@@ -85,6 +86,9 @@ static void plan_moody(void *self, sl_plan *plan) {
     sl_plan_limit_tokens(plan, 1 + (int64_t)(mood * 0x9e3779b97f4a7c15u >> 60) / 2);
     if (mood % 3 != 0 || sl_plan_take_all(plan, 5).code != SL_ANSWER_OK) {
         take_running(plan);
+    }
+    if (mood % 5 == 0 && sl_plan_look(plan).running > 1) {
+        sl_plan_preempt(plan, sl_plan_victim(plan), SL_PREEMPT_RECOMPUTE);
     }
     sl_admission admission = {.tokens = 6};
     sl_request *head = sl_plan_first_waiting(plan);

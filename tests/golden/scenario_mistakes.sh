@@ -165,6 +165,8 @@ title "Kernels of attention and ways of latents"
 sluice 3 check small.yaml --set attention.kernel=flash
 sluice 3 check small.yaml --set attention.kernel=fa4
 sluice 3 check small.yaml --set attention.mla_decode=absorb
+sluice 3 check small.yaml --set attention.append=copied
+sluice 3 check small.yaml --set attention.append=copy --set cost=pnorm
 sluice 3 check small.yaml --set attention.mla_prefill=expanded
 sluice 3 check small.yaml --set attention.kernel=fa2 --set cost=pnorm
 

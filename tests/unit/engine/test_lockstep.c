@@ -43,7 +43,7 @@ typedef struct world {
     uint64_t ids[ACTIONS];          /* of the prompts, each its own */
     int64_t gaps_heard[MAX_GAP_NS]; /* how many of each length */
     int64_t gaps_expected[MAX_GAP_NS];
-    int64_t refusals;      /* to those that share a part of what they reserved */
+    int64_t refusals;      /* to those that lost a part of what they reserved */
     int64_t stalled_joins; /* of members behind by another time than those that are in */
     int64_t dues;
     int64_t passed_pages;
@@ -300,15 +300,10 @@ static void open_context(world *it, int i, int64_t reserved_blocks) {
     }
 }
 
-/* Whether something of a reservation that would last is or was findable by others. */
-static bool shares_reservation(const world *it, int i) {
-    const model *one = &it->models[i];
-    bool is_held = false;
-    for (int g = 1; g < it->layout.group_count; g++) {
-        is_held = is_held || one->is_held[g];
-    }
-    return one->reserved_blocks == LASTING_BLOCKS &&
-           (is_held || it->requests[i].context.held_blocks < held_of(it, i));
+/* Whether a part of a reservation that would last was left where others may find it. */
+static bool lost_reserved(const world *it, int i) {
+    return it->models[i].reserved_blocks == LASTING_BLOCKS &&
+           it->requests[i].context.held_blocks < held_of(it, i);
 }
 
 /* A request that has just emitted a token, before now if the batch has stalled since. */
@@ -340,7 +335,7 @@ static void join(world *it, int i) {
     int64_t used_up_blocks = (computed_tokens - 1) / it->pool.config.block_tokens;
     const int64_t reserved_blocks[] = {LASTING_BLOCKS, used_up_blocks, 0, 0};
     open_context(it, i, reserved_blocks[draw(it, 0, 3)]);
-    if (shares_reservation(it, i)) {
+    if (lost_reserved(it, i)) {
         assert_false(sli_lockstep_takes(&it->lockstep, request));
         it->refusals++;
         sli_context_release(&request->context, &it->pool, &request->content, false);
@@ -473,7 +468,7 @@ static void is_as_if_every_step_wrote_to_every_member(void **state) {
         }
         world_fini(&it);
     }
-    assert_true(stalled_joins > 200 && gaps > 5000 && refusals > 200);
+    assert_true(stalled_joins > 200 && gaps > 5000 && refusals > 100);
     assert_true(dues > 500 && passed_pages > 20000 && looks_ahead > 100000);
 }
 
