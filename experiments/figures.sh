@@ -7,12 +7,13 @@
 #
 #   exact     A  arithmetic or logic: equal, to the digits that were published
 #   within    B  the effect of a policy on a published or fitted model of time: within a tolerance
-#   ordered   C  shape only: more than 1, as published; how much more is not claimed
+#   more      C  shape only: the ratio is above 1, as the published one; how far is not claimed
+#   beside    -  published, and shown beside it, for a reason that the README gives; not claimed
 #   unnamed   -  of interest, but nobody published it
 #   without   Q  quality, or what no model here can say: never computed
 #
 # `finish` prints the table in Markdown, as it stands in the README of the experiment, and a line
-# that counts the verdicts. The exit code is 1 if a figure is not equal, outside or in another order.
+# that counts the verdicts. The exit code is 1 if a figure is not equal, outside or not above 1.
 #
 # shellcheck shell=bash
 set -uo pipefail
@@ -163,11 +164,16 @@ within() {
     row "$1" "$2${5:+ $5}" "$(short "$4")${5:+ $5}" B "$3 %" "$verdict"
 }
 
-# ordered FIGURE PUBLISHED COMPUTED [UNIT]
-ordered() {
-    local verdict="same order"
-    calc_is "$3 > 1" || verdict="OTHER ORDER"
-    row "$1" "$2${4:+ $4}" "$(short "$3")${4:+ $4}" C order "$verdict"
+# more FIGURE PUBLISHED COMPUTED [UNIT]: a ratio, which was published as one above 1
+more() {
+    local verdict="above 1 too"
+    calc_is "$3 > 1" || verdict="NOT ABOVE 1"
+    row "$1" "$2${4:+ $4}" "$(short "$3")${4:+ $4}" C "> 1" "$verdict"
+}
+
+# beside FIGURE PUBLISHED COMPUTED [UNIT]
+beside() {
+    row "$1" "$2${4:+ $4}" "$(short "$3")${4:+ $4}" - - "not claimed"
 }
 
 # unnamed FIGURE COMPUTED [UNIT]
@@ -232,6 +238,6 @@ finish() {
     table
     echo
     tally
-    ! grep -qE '[|](NOT EQUAL|OUTSIDE|OTHER ORDER)$' <<<"$(printf '%s\n' "${rows[@]}")"
+    ! grep -qE '[|](NOT EQUAL|OUTSIDE|NOT ABOVE 1)$' <<<"$(printf '%s\n' "${rows[@]}")"
     exit
 }

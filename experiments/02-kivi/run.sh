@@ -51,17 +51,17 @@ exact "bits an element, 4,096 tokens" 3.203 "$(bits 4096)"
 exact "bits an element, 32,768 tokens" 3.025 "$(bits 32768)"
 
 plain=$(batch 160 338 bf16) kivi=$(batch 160 338 kivi2)
-ordered "batch beside 16 bits, 160 + 338 tokens" "up to 4" "$(calc "$kivi / $plain")" x
-ordered "the same, 512 + 512" "up to 4" "$(calc "$(batch 512 512 kivi2) / $(batch 512 512 bf16)")" x
-ordered "the same, 2,048 + 2,048" "up to 4" \
+more "batch beside 16 bits, 160 + 338 tokens" "up to 4" "$(calc "$kivi / $plain")" x
+more "the same, 512 + 512" "up to 4" "$(calc "$(batch 512 512 kivi2) / $(batch 512 512 bf16)")" x
+more "the same, 2,048 + 2,048" "up to 4" \
     "$(calc "$(batch 2048 2048 kivi2) / $(batch 2048 2048 bf16)")" x
 unnamed "160 + 338, by hand, if 32 rows wait" "$(calc "16 / $(bits_by_hand 498 32)")" x
 
-ordered "tokens/s beside 16 bits, largest batches" "2.35 to 3.47" \
+more "tokens/s beside 16 bits, largest batches" "2.35 to 3.47" \
     "$(calc "$(speed "$kivi" kivi2) / $(speed "$plain" bf16)")" x
 
 peak=$(peak_bytes "$plain" bf16)
-ordered "peak memory of 16 bits beside it" 2.6 "$(calc "$peak / $(peak_bytes "$plain" kivi2)")" x
+more "peak memory of 16 bits beside it" 2.6 "$(calc "$peak / $(peak_bytes "$plain" kivi2)")" x
 rest=$(calc "$peak - $plain * 498 * 2 * $elements")
 unnamed "the same, by hand, if 32 rows wait" "$(calc "
     $peak / ($rest + $plain * 498 * $elements * $(bits_by_hand 498 32) / 8)")" x

@@ -30,7 +30,7 @@ for kept in 1024 2048 4096; do
         "$(calc "$(held_tokens 2 prompt.yaml --set "$(keep $kept)") - 1")"
 done
 exact "times smaller 512 tokens later, 2048 kept, by hand" 6.60 "$(smaller 512 2048)" x
-ordered "decode faster, batch of 2, 2048 kept" 3.6 \
+more "decode faster, batch of 2, 2048 kept" 3.6 \
     "$(calc "$(step_ms keep=none) / $(step_ms "$(keep 2048)")")" x
 unnamed "the same, by hand, if the cache is read once" "$(calc "
     $(step_bytes 16384 1) / $(step_bytes 2048 1)")" x

@@ -44,7 +44,7 @@ exact "kept with a budget of 12 %, PyramidKV" 12 \
 infer='keep={method: pyramid_infer}' hands='keep={method: scissorhands, budget: 2048 tokens}'
 full=$(held_bytes keep=none)
 exact "tokens kept, PyramidInfer, by hand" 3,482 "$(held_tokens 2049 long.yaml --set "$infer")"
-ordered "times smaller, PyramidInfer" "over 2.17" "$(calc "$full / $(held_bytes "$infer")")" x
+more "times smaller, PyramidInfer" "over 2.17" "$(calc "$full / $(held_bytes "$infer")")" x
 unnamed "left of a prompt, its repository's settings, by hand" "$(shares 8192)" %
 
 smaller=$(calc "$full / $(held_bytes "$hands")")

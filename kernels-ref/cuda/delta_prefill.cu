@@ -14,6 +14,9 @@ constexpr int THREADS = WARPS * 32;
 constexpr int CHUNK = TILE_ROWS; /* tokens */
 constexpr int COLUMNS = 64;      /* of the state, of a block */
 constexpr int WARP_COLUMNS = COLUMNS / WARPS;
+/* With decays of channels a chunk is cut before a G below it: e^80 is a number still, and so is a
+ * sum of products with it. */
+constexpr float LEAST_SUM = -80.0F;
 
 /* Rows in shared memory are 16 bytes longer, an odd multiple of 16: see tile.h. */
 constexpr int TOKEN_STRIDE = CHUNK + PACK;
@@ -27,55 +30,100 @@ template <int Key_dim, bool Has_channel_decays> struct exchange {
     bf16 keys[CHUNK * key_stride];
     bf16 queries[CHUNK * key_stride];
     bf16 right_keys[Has_channel_decays ? CHUNK * key_stride : PACK];
-    bf16 late_keys[Key_dim * TOKEN_STRIDE]; /* e^(G_last - G) K, a row for each channel */
+    bf16 late_keys[Key_dim * TOKEN_STRIDE]; /* e^(G_end - G) K, a row for each channel */
     bf16 state[Key_dim * COLUMN_STRIDE];
-    bf16 corrections[CHUNK * COLUMN_STRIDE]; /* U */
-    f32 residuals[CHUNK * COLUMNS];          /* the right side of the system */
-    f32 matrix[CHUNK * CHUNK];               /* A, below its diagonal */
-    f32 decay_sums[CHUNK * sums_width];      /* G */
+    bf16 corrections[CHUNK * COLUMN_STRIDE];  /* U */
+    f32 residuals[CHUNK * COLUMNS];           /* the right side of the system */
+    f32 matrix[CHUNK * CHUNK];                /* A, below its diagonal */
+    f32 decay_sums[(CHUNK + 1) * sums_width]; /* G, and that of the token behind the chunk */
+    int fitting[WARPS];                       /* tokens, as the channels of a warp see it */
 
     KREF_FUNCTION const bf16 *keys_on_the_right() const {
         return Has_channel_decays ? right_keys : keys;
     }
 };
 
-/* The tokens of a chunk; those from `count` on are padding. */
+/* The tokens of a chunk; those from `count` on are padding.*/
 struct chunk {
     int64_t first;
+    int left; /* of the sequence, with those of the chunk */
     int count;
+
+    KREF_FUNCTION chunk(int64_t first_token, int tokens_left)
+        : first(first_token), left(tokens_left), count(tokens_left < CHUNK ? tokens_left : CHUNK) {
+    }
 };
 
 /* ---- Decays and keys, by all threads ---- */
 
-template <int Key_dim, bool Has_channel_decays>
-KREF_FUNCTION void sum_decays(exchange<Key_dim, Has_channel_decays> *shared,
-                              const delta_rule_args &args, const state_place &place, chunk its) {
+/* Sums of a channel. Returns how many tokens fit into the chunk as far as it is concerned. */
+template <int Key_dim>
+KREF_FUNCTION int sum_channel(exchange<Key_dim, true> *shared, const delta_rule_args &args,
+                              const state_place &place, const chunk &its, int channel) {
+    f32 sum = 0.0F;
+    int fitting = its.count;
+    for (int token = 0; token <= CHUNK; token++) {
+        if (token > 0 && token < its.left) {
+            sum += args.log_decays.get(place.head_at(args, its.first + token) * Key_dim + channel);
+        }
+        shared->decay_sums[token * Key_dim + channel] = sum;
+        bool is_too_low = static_cast<float>(sum) < LEAST_SUM;
+        fitting = is_too_low && token < fitting ? token : fitting;
+    }
+    return fitting;
+}
+
+KREF_FUNCTION int least_of_warp(int value) {
+    KREF_UNROLL
+    for (int pattern = 16; pattern > 0; pattern /= 2) {
+        int other = __shfl_xor_sync(~0U, value, pattern);
+        value = other < value ? other : value;
+    }
+    return value;
+}
+
+/* Leaves G where all threads see it, and finds where the chunk ends. */
+template <int Key_dim>
+KREF_FUNCTION void sum_decays(exchange<Key_dim, true> *shared, const delta_rule_args &args,
+                              const state_place &place, chunk *its) {
     int thread = static_cast<int>(threadIdx.x);
-    if constexpr (Has_channel_decays) {
-        if (thread < Key_dim) {
-            f32 sum = 0.0F;
-            for (int token = 0; token < CHUNK; token++) {
-                if (token < its.count) {
-                    int64_t at = place.head_at(args, its.first + token) * Key_dim + thread;
-                    sum += args.log_decays.get(at);
-                }
-                shared->decay_sums[token * Key_dim + thread] = sum;
-            }
-        }
-    } else if (thread < CHUNK) {
-        f32 sum = 0.0F;
-        for (int token = 0; token <= thread && token < its.count; token++) {
-            sum += args.log_decays.get(place.head_at(args, its.first + token));
-        }
-        shared->decay_sums[thread] = sum;
+    int fitting = its->count;
+    if (thread < Key_dim) {
+        fitting = sum_channel(shared, args, place, *its, thread);
+    }
+    fitting = least_of_warp(fitting);
+    if (thread % 32 == 0) {
+        shared->fitting[thread / 32] = fitting;
+    }
+    __syncthreads();
+    KREF_UNROLL
+    for (int warp = 0; warp < WARPS; warp++) {
+        int its_fitting = shared->fitting[warp];
+        its->count = its_fitting < its->count ? its_fitting : its->count;
     }
 }
 
-/* Eight channels of a token. */
+/* With one decay a head only differences of sums are needed, so a chunk is never cut. */
+template <int Key_dim>
+KREF_FUNCTION void sum_decays(exchange<Key_dim, false> *shared, const delta_rule_args &args,
+                              const state_place &place, chunk *its) {
+    int thread = static_cast<int>(threadIdx.x);
+    if (thread <= CHUNK) {
+        f32 sum = 0.0F;
+        for (int token = 1; token <= thread && token < its->left; token++) {
+            sum += args.log_decays.get(place.head_at(args, its->first + token));
+        }
+        shared->decay_sums[thread] = sum;
+    }
+    __syncthreads();
+}
+
+/* Eight channels of a token, in a chunk that ends at `end`. */
 template <int Key_dim, bool Has_channel_decays>
-KREF_FUNCTION void stage_pack(exchange<Key_dim, Has_channel_decays> *shared, int token, int channel,
-                              pack<bf16, PACK> keys, pack<bf16, PACK> queries, bool is_padding) {
+KREF_FUNCTION void stage_pack(exchange<Key_dim, Has_channel_decays> *shared, int token, int end,
+                              int channel, pack<bf16, PACK> keys, pack<bf16, PACK> queries) {
     using its_exchange = exchange<Key_dim, Has_channel_decays>;
+    bool is_padding = token >= end;
     const f32 *sums = shared->decay_sums;
     pack<bf16, PACK> right = {};
     pack<bf16, PACK> late = {};
@@ -85,14 +133,14 @@ KREF_FUNCTION void stage_pack(exchange<Key_dim, Has_channel_decays> *shared, int
             f32 key = to_float(keys.at[i]);
             f32 sum = sums[token * Key_dim + channel + i];
             f32 grown = exp(sum);
-            f32 rest = exp(sums[(CHUNK - 1) * Key_dim + channel + i] - sum);
+            f32 rest = exp(sums[end * Key_dim + channel + i] - sum);
             keys.at[i] = to_bf16(static_cast<float>(key * grown));
             queries.at[i] = to_bf16(static_cast<float>(f32(to_float(queries.at[i])) * grown));
             right.at[i] = to_bf16(static_cast<float>(key * exp(-sum)));
             late.at[i] = to_bf16(static_cast<float>(key * rest));
         }
     } else if (!is_padding) {
-        f32 rest = exp(sums[CHUNK - 1] - sums[token]);
+        f32 rest = exp(sums[end] - sums[token]);
         KREF_UNROLL
         for (int i = 0; i < PACK; i++) {
             late.at[i] = to_bf16(static_cast<float>(f32(to_float(keys.at[i])) * rest));
@@ -112,7 +160,8 @@ KREF_FUNCTION void stage_pack(exchange<Key_dim, Has_channel_decays> *shared, int
 
 template <int Key_dim, bool Has_channel_decays>
 KREF_FUNCTION void stage_keys(exchange<Key_dim, Has_channel_decays> *shared,
-                              const delta_rule_args &args, const state_place &place, chunk its) {
+                              const delta_rule_args &args, const state_place &place,
+                              const chunk &its) {
     constexpr int row_packs = Key_dim / PACK;
     for (int at = static_cast<int>(threadIdx.x); at < CHUNK * row_packs; at += THREADS) {
         int token = at / row_packs;
@@ -124,7 +173,7 @@ KREF_FUNCTION void stage_keys(exchange<Key_dim, Has_channel_decays> *shared,
             keys = args.keys.get_pack<PACK>(from);
             queries = args.queries.get_pack<PACK>(from);
         }
-        stage_pack(shared, token, channel, keys, queries, token >= its.count);
+        stage_pack(shared, token, its.count, channel, keys, queries);
     }
 }
 
@@ -176,8 +225,9 @@ KREF_FUNCTION f32 shrink_pair(const exchange<Key_dim, Has_channel_decays> &share
  * Padding has a strength of 0. */
 template <int Key_dim, bool Has_channel_decays>
 KREF_FUNCTION void leave_system(exchange<Key_dim, Has_channel_decays> *shared,
-                                const delta_rule_args &args, const state_place &place, chunk its,
-                                const chunk_products &products, const f32 *grown, int warp) {
+                                const delta_rule_args &args, const state_place &place,
+                                const chunk &its, const chunk_products &products, const f32 *grown,
+                                int warp) {
     KREF_UNROLL
     for (int row = 0; row < LANE_ROWS; row++) {
         int token = row_of(row);
@@ -236,8 +286,9 @@ KREF_FUNCTION void solve(exchange<Key_dim, Has_channel_decays> *shared) {
 template <int Key_dim, bool Has_channel_decays, typename Output>
 KREF_FUNCTION void put_outputs(global<Output> outputs,
                                const exchange<Key_dim, Has_channel_decays> &shared,
-                               const delta_rule_args &args, const state_place &place, chunk its,
-                               chunk_products *products, const f32 *grown, int warp) {
+                               const delta_rule_args &args, const state_place &place,
+                               const chunk &its, chunk_products *products, const f32 *grown,
+                               int warp) {
     KREF_UNROLL
     for (int i = 0; i < 2 * LANE_ROWS * LANE_COLUMNS; i++) {
         int tile = i / (LANE_ROWS * LANE_COLUMNS);
@@ -296,30 +347,53 @@ KREF_FUNCTION void share_state(exchange<Key_dim, Has_channel_decays> *shared,
     });
 }
 
-template <int Key_dim, bool Has_channel_decays>
-KREF_FUNCTION void change_state(warp_state<Key_dim> *state,
-                                const exchange<Key_dim, Has_channel_decays> &shared, int warp) {
+/* log_decay_of(row) is asked for once a row of the lane, or once in all. */
+template <int Key_dim, bool Has_channel_decays, typename Find>
+KREF_FUNCTION void let_decay(warp_state<Key_dim> *state, int warp, Find log_decay_of) {
     using its_state = warp_state<Key_dim>;
-    const f32 *last = shared.decay_sums + (CHUNK - 1) * shared.sums_width;
     f32 decay = 1.0F;
     if constexpr (!Has_channel_decays) {
-        decay = exp(last[0]);
+        decay = exp(log_decay_of(0));
     }
+    KREF_UNROLL
+    for (int i = 0; i < its_state::row_tiles * LANE_ROWS; i++) {
+        int tile = i / LANE_ROWS;
+        int row = i % LANE_ROWS;
+        if constexpr (Has_channel_decays) {
+            decay = exp(
+                log_decay_of((warp * its_state::row_tiles + tile) * TILE_ROWS + row_of(row)));
+        }
+        KREF_UNROLL
+        for (int j = 0; j < its_state::column_tiles; j++) {
+            state->at[tile][j].at[row][0] *= decay;
+            state->at[tile][j].at[row][1] *= decay;
+        }
+    }
+}
+
+/* As the first token finds the state. */
+template <int Key_dim, bool Has_channel_decays>
+KREF_FUNCTION void begin_state(warp_state<Key_dim> *state, const delta_rule_args &args,
+                               const state_place &place, int64_t token, int warp) {
+    int64_t head_at = place.head_at(args, token);
+    global<const float> log_decays = args.log_decays;
+    let_decay<Key_dim, Has_channel_decays>(state, warp, [=](int row) {
+        return f32(log_decays.get(Has_channel_decays ? head_at * Key_dim + row : head_at));
+    });
+}
+
+/* As the first token behind the chunk finds the state. */
+template <int Key_dim, bool Has_channel_decays>
+KREF_FUNCTION void change_state(warp_state<Key_dim> *state,
+                                const exchange<Key_dim, Has_channel_decays> &shared,
+                                const chunk &its, int warp) {
+    using its_state = warp_state<Key_dim>;
+    const f32 *sums = shared.decay_sums + its.count * shared.sums_width;
+    let_decay<Key_dim, Has_channel_decays>(state, warp, [=](int row) { return sums[row]; });
     left_tile left[its_state::row_tiles];
     KREF_UNROLL
     for (int i = 0; i < its_state::row_tiles; i++) {
         int first_row = (warp * its_state::row_tiles + i) * TILE_ROWS;
-        KREF_UNROLL
-        for (int row = 0; row < LANE_ROWS; row++) {
-            if constexpr (Has_channel_decays) {
-                decay = exp(last[first_row + row_of(row)]);
-            }
-            KREF_UNROLL
-            for (int j = 0; j < its_state::column_tiles; j++) {
-                state->at[i][j].at[row][0] *= decay;
-                state->at[i][j].at[row][1] *= decay;
-            }
-        }
         left[i] = load_left(shared.late_keys + first_row * TOKEN_STRIDE, TOKEN_STRIDE);
     }
     KREF_UNROLL
@@ -336,13 +410,14 @@ KREF_FUNCTION void change_state(warp_state<Key_dim> *state,
 
 /* ---- The block: 64 columns of a head of a sequence ---- */
 
+/* Returns how many of the tokens from `first` on it has taken; `left` are there. */
 template <int Key_dim, bool Has_channel_decays, typename Output>
-KREF_FUNCTION void take_chunk(exchange<Key_dim, Has_channel_decays> *shared,
-                              warp_state<Key_dim> *state, global<Output> outputs,
-                              const delta_rule_args &args, const state_place &place, chunk its,
-                              int warp) {
-    sum_decays(shared, args, place, its);
-    __syncthreads();
+KREF_FUNCTION int take_chunk(exchange<Key_dim, Has_channel_decays> *shared,
+                             warp_state<Key_dim> *state, global<Output> outputs,
+                             const delta_rule_args &args, const state_place &place, int64_t first,
+                             int left, int warp) {
+    chunk its(first, left);
+    sum_decays(shared, args, place, &its);
     stage_keys(shared, args, place, its);
     __syncthreads();
     chunk_products products;
@@ -361,9 +436,10 @@ KREF_FUNCTION void take_chunk(exchange<Key_dim, Has_channel_decays> *shared,
     solve(shared);
     __syncthreads();
     put_outputs(outputs, *shared, args, place, its, &products, grown, warp);
-    change_state(state, *shared, warp);
+    change_state(state, *shared, its, warp);
     share_state(shared, state, warp);
     __syncthreads(); /* the next chunk writes what this one has read */
+    return its.count;
 }
 
 template <int Key_dim, bool Has_channel_decays, typename Output>
@@ -387,10 +463,10 @@ __global__ void __launch_bounds__(THREADS)
         pair[0] = some.at[0];
         pair[1] = some.at[1];
     });
+    begin_state<Key_dim, Has_channel_decays>(&state, args, place, first, warp);
     share_state(shared, &state, warp);
-    for (int token = first; token < end; token += CHUNK) {
-        chunk its = {token, end - token < CHUNK ? end - token : CHUNK};
-        take_chunk(shared, &state, outputs, args, place, its, warp);
+    for (int token = first; token < end;) {
+        token += take_chunk(shared, &state, outputs, args, place, token, end - token, warp);
     }
     state.for_each_pair(warp, [=](f32 *pair, int row, int column) {
         put_pair(states, state_at + row * value_dim + column, pair[0], pair[1]);

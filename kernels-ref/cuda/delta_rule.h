@@ -12,15 +12,19 @@
  * delta_step goes token by token, with the state in registers: what decode does, for one token or
  * the few of a draft. It reads and writes the state once, and is bound by that.
  *
- * delta_prefill takes 16 tokens at a time on tensor cores. With G the sums of g from the beginning
- * of a chunk and S0 the state before it (Yang et al., "Parallelizing Linear Transformers with the
- * Delta Rule", 2024, section 3.2),
+ * delta_prefill takes 16 tokens at a time on tensor cores. With S0 the state as the first token of
+ * a chunk finds it, decayed for that, and G the sums of g from the second token on (Yang et al.,
+ * "Parallelizing Linear Transformers with the Delta Rule", 2024, section 3.2),
  *     (1 + A) U = b (V - e^G K S0),   A_ts = b_t sum_i k_ti k_si e^(G_ti - G_si) for s < t,
  *     outputs scale (e^G Q S0 + P U), P_ts = sum_i q_ti k_si e^(G_ti - G_si) for s <= t,
- *     S = e^G_last S0 + (e^(G_last - G) K)^T U.
- * State, K, Q and U are rounded to bf16 for the products, and summed in f32. With a decay for each
- * channel K is multiplied with e^-G before the product, so the sum of g over a chunk must stay
- * above -80; with one decay a head it may be anything.
+ *     S = e^G_end S0 + (e^(G_end - G) K)^T U,
+ * where G_end is that of the token behind the chunk, so that S is what this one finds. State, K, Q
+ * and U are rounded to bf16 for the products, and summed in f32.
+ *
+ * With a decay for each channel A and P are products of e^G K, e^G Q and e^-G K, which has to be a
+ * number: a chunk ends before a token whose G falls below -80 in some channel. Decays may be as
+ * fast as they like; the faster, the less of the tensor cores is used, down to a token a chunk. A
+ * gate that is bounded from below by -5, as implementations bound it, never cuts: 15 x 5 = 75.
  */
 #ifndef KREF_CUDA_DELTA_RULE_H
 #define KREF_CUDA_DELTA_RULE_H

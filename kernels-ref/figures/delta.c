@@ -86,19 +86,26 @@ static int64_t chunk_products(int64_t key_dim) {
     return with_state + overlaps + outputs + update;
 }
 
-/* What only one decay a head needs, or only a decay for each channel. */
-static void add_decays(kref_work *work, const kref_delta_shape *shape, int64_t count) {
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* What only one decay a head needs, or only a decay for each channel. Sums go up to the token
+ * behind a whole chunk, as far as there are `left`. */
+static void add_decays(kref_work *work, const kref_delta_shape *shape, int64_t count,
+                       int64_t left) {
     int64_t key_dim = shape->key_dim;
     if (shape->has_channel_decays) {
-        work->vector_flops += count * key_dim;     /* sums */
+        int64_t summed = least(left - 1, CHUNK);
+        work->vector_flops += summed * key_dim;    /* sums */
         work->vector_flops += count * key_dim * 5; /* a difference, four products */
         work->specials += count * key_dim * 3;
         work->specials += THREADS * key_dim / 64 * LANE_ROWS; /* what becomes of the state */
-        work->loaded_bytes += FLOAT_BYTES * count * key_dim;
+        work->loaded_bytes += FLOAT_BYTES * summed * key_dim;
         return;
     }
-    for (int64_t token = 0; token < CHUNK; token++) {
-        int64_t added = token + 1 < count ? token + 1 : count;
+    for (int64_t token = 1; token <= CHUNK; token++) {
+        int64_t added = least(token, left - 1);
         work->vector_flops += added;
         work->loaded_bytes += FLOAT_BYTES * added;
     }
@@ -112,10 +119,10 @@ static void add_decays(kref_work *work, const kref_delta_shape *shape, int64_t c
     work->vector_flops += (int64_t)THREADS * LANE_SUMS * (1 + 1);
 }
 
-static void add_chunk(kref_work *work, const kref_delta_shape *shape, int64_t count) {
+static void add_chunk(kref_work *work, const kref_delta_shape *shape, int64_t count, int64_t left) {
     int64_t key_dim = shape->key_dim;
     work->matrix_flops += chunk_products(key_dim) * PRODUCT_FLOPS;
-    add_decays(work, shape, count);
+    add_decays(work, shape, count, left);
     work->vector_flops += (int64_t)THREADS * LANE_SUMS * 2; /* residuals: difference, strength */
     work->vector_flops += PAIRS;                            /* strengths of A */
     work->vector_flops += COLUMNS * PAIRS * 2;              /* the triangular system */
@@ -132,11 +139,18 @@ static void add_prefill_block(kref_work *work, const kref_delta_shape *shape, in
     if (tokens == 0) {
         return;
     }
-    int64_t state_bytes = FLOAT_BYTES * (int64_t)shape->key_dim * COLUMNS;
-    work->loaded_bytes += THREADS * INDEX_BYTES + state_bytes;
-    work->stored_bytes += state_bytes;
-    for (int64_t first = 0; first < tokens; first += CHUNK) {
-        add_chunk(work, shape, tokens - first < CHUNK ? tokens - first : CHUNK);
+    int64_t state_elements = (int64_t)shape->key_dim * COLUMNS;
+    work->loaded_bytes += THREADS * INDEX_BYTES + FLOAT_BYTES * state_elements;
+    work->stored_bytes += FLOAT_BYTES * state_elements;
+    /* The decay of the first token, of each row of a lane or the same for all. */
+    int64_t decays = THREADS *
+                     (shape->has_channel_decays ? shape->key_dim / 64 * (int64_t)LANE_ROWS : 1);
+    work->loaded_bytes += FLOAT_BYTES * decays;
+    work->specials += decays;
+    work->vector_flops += state_elements;
+    int64_t chunk = shape->chunk_tokens > 0 ? shape->chunk_tokens : CHUNK;
+    for (int64_t first = 0; first < tokens; first += chunk) {
+        add_chunk(work, shape, least(tokens - first, chunk), tokens - first);
     }
 }
 
@@ -146,8 +160,9 @@ static int64_t chunk_shared(const kref_delta_shape *shape) {
     int64_t narrow = rows * key_row + (shape->has_channel_decays ? 0 : PACK) +
                      shape->key_dim * (CHUNK + PACK) +
                      (shape->key_dim + CHUNK) * (int64_t)(COLUMNS + PACK);
-    int64_t wide = CHUNK * (COLUMNS + CHUNK + (shape->has_channel_decays ? shape->key_dim : 1));
-    return ELEMENT_BYTES * narrow + FLOAT_BYTES * wide;
+    int64_t sums = (CHUNK + 1) * (int64_t)(shape->has_channel_decays ? shape->key_dim : 1);
+    int64_t wide = CHUNK * (COLUMNS + CHUNK) + sums;
+    return ELEMENT_BYTES * narrow + FLOAT_BYTES * (wide + WARPS);
 }
 
 kref_work kref_delta_prefill_work(const kref_delta_shape *shape) {

@@ -22,6 +22,8 @@ typedef struct kref_delta_shape {
     int value_dim;
     bool has_channel_decays;
     int output_bytes; /* of an element: 2 or 4 */
+    /* Of delta_prefill: of a chunk, where fast decays of channels cut it; 0 = 16, whole ones. */
+    int chunk_tokens;
 } kref_delta_shape;
 
 kref_work kref_delta_step_work(const kref_delta_shape *shape);

@@ -124,7 +124,7 @@ static void print_delta(void) {
     for (int i = 0; i < DECODES; i++) {
         tokens[i] = 1;
     }
-    kref_delta_shape shape = {DECODES, tokens, 32, 32, 128, 128, true, 2};
+    kref_delta_shape shape = {DECODES, tokens, 32, 32, 128, 128, true, 2, 0};
     kref_work step = kref_delta_step_work(&shape);
     print_row("delta_step", "64 sequences, 32 heads, KDA", &step);
     shape.sequences = 1;
@@ -142,8 +142,10 @@ static void print_index(void) {
     for (int i = 0; i < DECODES; i++) {
         tokens[i] = 32768;
     }
-    kref_work scores = kref_index_scores_work(DECODES, tokens, 32768, 64);
+    kref_work scores = kref_index_scores_work(DECODES, tokens, 32768, 64, false);
     print_row("index_scores", "64 sequences of 32768, 64 heads", &scores);
+    scores = kref_index_scores_work(DECODES, tokens, 32768, 64, true);
+    print_row("index_scores", "the same with keys in fp8", &scores);
     kref_work selection = kref_select_top_work(DECODES, tokens, 2048);
     print_row("select_top", "64 rows of 32768, 2048 chosen", &selection);
 }

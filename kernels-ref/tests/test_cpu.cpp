@@ -1,5 +1,6 @@
 /*
- * The CPU backend of the bench against the oracles, over the odd shapes of the kernels' own tests.
+ * The CPU backend of the bench against the oracles, over the odd shapes of the kernels' own tests:
+ * rows, products and attention in bf16.
  */
 #include "bench/cpu/attention.h"
 #include "bench/cpu/elementwise.h"
@@ -7,24 +8,12 @@
 #include "oracle/attention.h"
 #include "oracle/elementwise.h"
 #include "oracle/gemm.h"
-#include "oracle/rounding.h"
-#include "tests/checking.h"
+#include "tests/cpu.h"
 
 namespace {
 
 using namespace kref;
 using namespace kref::tests;
-
-uint16_t *bits(std::vector<bf16> &values) {
-    return &values.data()->bits;
-}
-
-/* An output that is rounded to bf16 may be off by that too. */
-void round_tolerances(const std::vector<double> &expected, std::vector<double> *tolerances) {
-    for (size_t i = 0; i < expected.size(); i++) {
-        (*tolerances)[i] += KREF_BF16_UNIT * std::fabs(expected[i]);
-    }
-}
 
 /* ---- Elementwise ---- */
 
@@ -210,7 +199,7 @@ kref_heads oracle_heads(const heads_shape &its) {
 }
 
 kref_cpu_heads cpu_heads(const heads_shape &its) {
-    return {its.query_heads, its.kv_heads, its.head_dim, its.window_tokens,
+    return {its.query_heads, its.kv_heads, its.window_tokens,
             1.0F / std::sqrt(static_cast<float>(its.head_dim))};
 }
 
@@ -233,9 +222,9 @@ void prefills(const heads_shape &its, const std::vector<int32_t> &query_starts,
     round_tolerances(expected, &tolerances);
     kref_cpu_prefill prefill = {};
     prefill.heads = cpu_heads(its);
+    kref_cpu_plain rows = {bits(keys), bits(values), its.kv_heads, its.head_dim};
+    prefill.rows = kref_cpu_plain_rows(&rows);
     prefill.queries = bits(queries);
-    prefill.keys = bits(keys);
-    prefill.values = bits(values);
     prefill.query_starts = query_starts.data();
     prefill.key_starts = key_starts.data();
     prefill.outputs = bits(outputs);
@@ -280,9 +269,9 @@ void decodes(const heads_shape &its, int block_tokens, const std::vector<int32_t
     round_tolerances(expected, &tolerances);
     kref_cpu_decode decode = {};
     decode.heads = cpu_heads(its);
+    kref_cpu_plain rows = {bits(keys), bits(values), its.kv_heads, its.head_dim};
+    decode.rows = kref_cpu_plain_rows(&rows);
     decode.queries = bits(queries);
-    decode.key_cache = bits(keys);
-    decode.value_cache = bits(values);
     decode.block_table = table.data();
     decode.lengths = lengths.data();
     decode.outputs = bits(outputs);

@@ -21,6 +21,8 @@ struct delta_shape {
     int value_dim;
     bool has_channel_decays;
     float decay_max = 0.5F; /* g lies between its opposite and 0 */
+    float decay_min = 0.0F;
+    int chunk_tokens = 0; /* as in kref_delta_shape; -1 = chunks differ, so work is not known */
 };
 
 using run_kernel = const char *(*)(const delta_rule_args &args, void *stream);
@@ -70,7 +72,7 @@ class delta_case {
           values_(draw_bf16(outputs(), 3)),
           decays_(draw_between(tokens() * size(its.heads) *
                                    (its.has_channel_decays ? size(its.key_dim) : 1),
-                               4, -its.decay_max, 0.0F)),
+                               4, -its.decay_max, -its.decay_min)),
           strengths_(draw_between(tokens() * size(its.heads), 5, 0.0F, 1.0F)),
           states_(draw_between(slots() * state_elements(), 6, -0.2F, 0.2F)) {
         for (size_t s = 0; s < its.tokens.size(); s++) {
@@ -184,11 +186,13 @@ class delta_case {
             args.outputs = outputs.data();
         }
         kref_delta_shape shape = {
-            args.sequences, its_.tokens.data(), its_.key_heads,          its_.heads,
-            its_.key_dim,   its_.value_dim,     its_.has_channel_decays, sizeof(Output)};
+            args.sequences, its_.tokens.data(),      its_.key_heads, its_.heads,       its_.key_dim,
+            its_.value_dim, its_.has_channel_decays, sizeof(Output), its_.chunk_tokens};
         begin_counting();
         assert_ran(kernel(args, nullptr));
-        assert_counted(work(&shape));
+        if (its_.chunk_tokens >= 0) {
+            assert_counted(work(&shape));
+        }
         *final_states = to_doubles(states.read());
         return to_doubles(outputs.read());
     }
@@ -261,12 +265,24 @@ void chunks_share_keys(void **) {
     chunks_agree({{18, 3}, 1, 2, 64, 64, true});
 }
 
-/* So fast that a state is gone within a chunk: e^-40 a token without channels, and with them just
- * above what is allowed, e^-80 in 16 tokens. */
+/* So fast that a state is gone within a chunk. */
 void fast_decays(void **) {
     chunks_agree({{33}, 1, 1, 64, 64, false, 40.0F});
-    chunks_agree({{33}, 1, 1, 64, 64, true, 4.9F});
+    chunks_agree({{33}, 1, 1, 64, 64, true, 5.0F});
+    chunks_agree({{40}, 1, 1, 64, 64, true, 40.0F, 0.0F, -1});
     step_agrees({{3}, 1, 1, 64, 64, false, 40.0F});
+}
+
+/* A chunk of n tokens has n - 1 decays within. They may add up to -80, not to less; and each may be
+ * so fast that a token has the chunk for itself. The counts tell how long the chunks were. */
+void chunks_are_cut_before_decays_overflow(void **) {
+    chunks_agree({{35, 1, 7}, 1, 1, 64, 64, true, 5.0F, 5.0F, 16});
+    chunks_agree({{35}, 1, 1, 64, 64, true, 5.5F, 5.5F, 15});
+    chunks_agree({{20}, 1, 2, 128, 64, true, 16.0F, 16.0F, 6});
+    chunks_agree({{20}, 1, 1, 64, 64, true, 16.1F, 16.1F, 5});
+    chunks_agree({{9, 2}, 1, 1, 64, 64, true, 80.0F, 80.0F, 2});
+    chunks_agree({{3}, 1, 1, 64, 64, true, 1000.0F, 1000.0F, 1});
+    chunks_agree({{20}, 1, 1, 64, 64, false, 1000.0F, 1000.0F, 16});
 }
 
 void slow_decays(void **) {
@@ -335,6 +351,7 @@ int main() {
         cmocka_unit_test(chunks_of_all_lengths),
         cmocka_unit_test(chunks_share_keys),
         cmocka_unit_test(fast_decays),
+        cmocka_unit_test(chunks_are_cut_before_decays_overflow),
         cmocka_unit_test(slow_decays),
         cmocka_unit_test(chunked_equals_recurrent),
         cmocka_unit_test(outputs_are_rounded_once),

@@ -333,12 +333,81 @@ __global__ void sum_without_order(fault_args args) {
     args.values[0] += 1.0F;
 }
 
+/* A histogram in shared memory. Threads run until they wait, so under the emulation no count is
+ * lost whether it is added atomically or not: only a race checker can tell the four below apart. */
+int *cleared_bins() {
+    auto *bins = reinterpret_cast<int *>(KREF_DYNAMIC_SHARED());
+    if (thread() < 4) {
+        bins[thread()] = 0;
+    }
+    __syncthreads();
+    return bins;
+}
+
+void put_bins(const fault_args &args, const int *bins) {
+    if (thread() < 4) {
+        args.values[thread()] = static_cast<float>(bins[thread()]);
+    }
+}
+
+constexpr int plain_add_line = NEXT_LINE + 2;
+__global__ void count_without_atomics(fault_args args) {
+    int *bins = cleared_bins();
+    bins[thread() % 4] += 1;
+    __syncthreads();
+    put_bins(args, bins);
+}
+
+/* One thread does not know that the others count atomically. */
+constexpr int mixed_add_line = NEXT_LINE + 3;
+__global__ void one_count_without_atomics(fault_args args) {
+    int *bins = cleared_bins();
+    if (thread() == 9) {
+        bins[0] += 1;
+    } else {
+        atomicAdd(bins, 1);
+    }
+    __syncthreads();
+    put_bins(args, bins);
+}
+
+/* Atomics order nothing else: whoever reads the counts has to wait for those who count. */
+constexpr int early_count_line = NEXT_LINE + 3;
+__global__ void counts_read_too_early(fault_args args) {
+    int *bins = cleared_bins();
+    atomicAdd(&bins[thread() % 4], 1);
+    args.values[thread()] = static_cast<float>(bins[thread() % 4]);
+}
+
+/* Right, so nobody may complain. */
+__global__ void count_with_atomics(fault_args args) {
+    int *bins = cleared_bins();
+    atomicAdd(&bins[thread() % 4], 1);
+    __syncthreads();
+    put_bins(args, bins);
+}
+
 const planted told_by_sanitizer[] = {
     PLANTED(missing_barrier, 64, race_line, "data race"),
     PLANTED(missing_warp_sync, 32, sync_line, "data race"),
     PLANTED(copy_over_what_is_read, 32, reuse_line, "data race"),
     PLANTED(sum_without_order, 2, sum_line, "data race"),
+    PLANTED(count_without_atomics, 32, plain_add_line, "data race"),
+    PLANTED(one_count_without_atomics, 32, mixed_add_line, "data race"),
+    PLANTED(counts_read_too_early, 32, early_count_line, "data race"),
 };
+
+/* In this very program, which a report of the race checker would make fail. */
+void atomic_counts_are_right(void **) {
+    in_every_order([] {
+        device_array<float> values(std::vector<float>(64, 0.0F));
+        assert_ran(launch("count", count_with_atomics, dim3{1}, dim3{64}, 1024, nullptr,
+                          fault_args{values.data()}));
+        std::vector<float> counted = values.read();
+        assert_true(std::vector<float>(counted.begin(), counted.begin() + 4) ==
+                    std::vector<float>(4, 16.0F));
+    });
+}
 
 #elif defined(__SANITIZE_ADDRESS__)
 
@@ -440,6 +509,9 @@ int main(int count, char **arguments) {
         cmocka_unit_test(salt_finds_who_leans_on_the_map),
 #if !defined(KREF_TSAN)
         cmocka_unit_test(wrong_results_show_in_every_order),
+#endif
+#if defined(KREF_TSAN)
+        cmocka_unit_test(atomic_counts_are_right),
 #endif
 #if defined(KREF_TSAN) || defined(__SANITIZE_ADDRESS__)
         cmocka_unit_test(sanitizer_tells),

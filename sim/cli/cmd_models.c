@@ -4,8 +4,8 @@
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
-#include "model/import.h"
-#include "model/import_families.h"
+#include "import/families.h"
+#include "import/import.h"
 #include "model/params.h"
 #include "model/state.h"
 

@@ -25,13 +25,35 @@ static sl_err go_on(sl_err err) {
 
 /* --- Mistakes and defaults ----------------------------------------------------------------- */
 
-static sl_err refuse_key(const schema_walk *walk, const sli_section *section, const char *extra,
-                         const sli_node *child, const sli_path *path) {
+/* `; expected one of a, b, c; did you mean 'b'?`; of what is not there yet, what to do without. */
+static sl_err advise_key(const schema_walk *walk, const sli_section *section, const char *extra,
+                         const char *key, const char **advice) {
     const char *const *names;
     size_t count;
+    const char *instead = sli_absent_key(section, key);
+    if (instead != NULL) {
+        *advice = sli_arena_printf(walk->arena, ": %s", instead);
+        return *advice != NULL ? SL_OK : SL_ERR_NOMEM;
+    }
     SL_TRY(sli_row_names(walk->arena, section, extra, &names, &count));
+    const char *text = sli_join(walk->arena, names, count);
+    if (text == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    *advice = count == 0
+                  ? "; there are none here"
+                  : sli_arena_printf(walk->arena, "; expected %s%s%s", count > 1 ? "one of " : "",
+                                     text, sli_value_hint(key, names, count).text);
+    return *advice != NULL ? SL_OK : SL_ERR_NOMEM;
+}
+
+/* `path` is that of the mapping: the message names the key. */
+static sl_err refuse_key(const schema_walk *walk, const sli_section *section, const char *extra,
+                         const sli_node *child, const sli_path *path) {
+    const char *advice;
+    SL_TRY(advise_key(walk, section, extra, child->key, &advice));
     sli_path_error(walk->diag, path, child->key_mark, "unknown key '%s'%s",
-                   sli_excerpt_of(child->key).text, sli_value_hint(child->key, names, count).text);
+                   sli_excerpt_of(child->key).text, advice);
     return SL_OK;
 }
 
@@ -135,7 +157,7 @@ static sl_err resolve_keys(const schema_walk *walk, const sli_section *section,
         sli_path here = {.parent = path, .key = child->key};
         size_t row = sli_row_find(section, child->key);
         if (row == sli_row_count(section)) {
-            SL_TRY(refuse_key(walk, section, name_key, child, &here));
+            SL_TRY(refuse_key(walk, section, name_key, child, path));
         } else {
             SL_TRY(resolve_row(walk, section, row, child, &here, values));
         }
@@ -242,9 +264,8 @@ static sl_err find_only_key(const schema_walk *walk, const sli_section *section,
     bool has_unknown = false;
     for (const sli_node *child = map->first; child != NULL; child = child->next) {
         if (sli_row_find(section, child->key) == sli_row_count(section)) {
-            sli_path here = {.parent = path, .key = child->key};
             has_unknown = true;
-            SL_TRY(refuse_key(walk, section, NULL, child, &here));
+            SL_TRY(refuse_key(walk, section, NULL, child, path));
         }
     }
     if (has_unknown) {

@@ -18,6 +18,12 @@
 
 typedef struct sli_field sli_field;
 
+/* A key that somebody may look for, and that there is not: why, and what to do instead. */
+typedef struct sli_absent {
+    const char *name;
+    const char *instead; /* behind `unknown key 'NAME': ` */
+} sli_absent;
+
 /* A mapping. All offsets are into one struct of struct_size bytes. */
 typedef struct sli_section {
     const sl_param *params;
@@ -26,6 +32,7 @@ typedef struct sli_section {
     size_t field_count;
     size_t struct_size;
     const char *shorthand; /* a scalar in place of the mapping sets this key; NULL = not allowed */
+    const sli_absent *absent; /* ends with a NULL name; NULL = no such keys */
 } sli_section;
 
 typedef enum sli_field_kind {

@@ -34,6 +34,16 @@ size_t sli_row_find(const sli_section *section, const char *name) {
     return row;
 }
 
+const char *sli_absent_key(const sli_section *section, const char *name) {
+    const sli_absent *absent = section != NULL ? section->absent : NULL;
+    for (; absent != NULL && absent->name != NULL; absent++) {
+        if (strcmp(absent->name, name) == 0) {
+            return absent->instead;
+        }
+    }
+    return NULL;
+}
+
 sl_err sli_row_names(sli_arena *arena, const sli_section *section, const char *extra,
                      const char *const **names, size_t *count) {
     size_t rows = sli_row_count(section);

@@ -17,6 +17,9 @@ const char *sli_row_fallback(const sli_section *section, size_t row);
 /* The row of a name, or sli_row_count. O(rows). */
 size_t sli_row_find(const sli_section *section, const char *name);
 
+/* What to say of a key that the section does not have on purpose; NULL = nothing. O(such keys). */
+const char *sli_absent_key(const sli_section *section, const char *name);
+
 /* All names of rows, behind `extra` unless that is NULL. */
 SL_NODISCARD sl_err sli_row_names(sli_arena *arena, const sli_section *section, const char *extra,
                                   const char *const **names, size_t *count);

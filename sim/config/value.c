@@ -93,7 +93,7 @@ static void format_bound(const sl_param *param, double bound, char *text, size_t
     }
 }
 
-/* `between 1 and 8192 tokens`, `at least 0 ns`; "" when there is no limit. */
+/* `between 1 and 8192 tokens`, `at least 0 ns`, `1`; "" when there is no limit. */
 static sli_phrase range_of(const sl_param *param) {
     sli_phrase phrase = {{0}};
     char low[64] = "";
@@ -104,7 +104,9 @@ static sli_phrase range_of(const sl_param *param) {
     if (is_bounded(param, param->max)) {
         format_bound(param, param->max, high, sizeof high);
     }
-    if (low[0] != '\0' && high[0] != '\0') {
+    if (low[0] != '\0' && strcmp(low, high) == 0) {
+        snprintf(phrase.text, sizeof phrase.text, "%s", low);
+    } else if (low[0] != '\0' && high[0] != '\0') {
         char *low_unit = strchr(low, ' ');
         const char *high_unit = strchr(high, ' ');
         if (low_unit != NULL && high_unit != NULL && strcmp(low_unit, high_unit) == 0) {

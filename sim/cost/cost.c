@@ -1,28 +1,18 @@
 #include "cost/cost.h"
 
 #include "base/check.h"
+#include "cost/fitted.h"
 #include "cost/pnorm.h"
 #include "cost/roofline.h"
 #include "model/parallel.h"
 
 const sli_section sli_cost_bare_section = {.struct_size = 0};
 
-/* The formats of the measured operators. */
-static const sli_weight_format *const fitted_weights = &sli_weight_formats[0];
-static const sli_cache_format *const fitted_cache = &sli_cache_formats[0];
-
-static bool is_fitted(const sli_cost_subject *subject) {
-    return sli_architecture_unplain(subject->architecture) == NULL &&
-           subject->weights == fitted_weights && subject->cache == fitted_cache &&
-           subject->attention.kernel == NULL && subject->architecture->keep == NULL &&
-           sli_parallel_is_even(subject->architecture, subject->tp);
-}
-
 static sli_cost_kind kind_for(const sli_cost_config *config, const sli_cost_subject *subject) {
     if (config->kind != SLI_COST_AUTO) {
         return (sli_cost_kind)config->kind;
     }
-    return is_fitted(subject) ? SLI_COST_PNORM : SLI_COST_ROOFLINE;
+    return sli_is_fitted(subject) ? SLI_COST_PNORM : SLI_COST_ROOFLINE;
 }
 
 /* ---- What cannot be done ---- */
@@ -30,36 +20,17 @@ static sli_cost_kind kind_for(const sli_cost_config *config, const sli_cost_subj
 /* A tp that no run can have is a mistake that others report. */
 static sl_err check_fitted(const sli_cost_subject *subject, sli_mark mark, const char *key,
                            sli_diag *diag) {
-    const sli_layer_part *part = sli_architecture_unplain(subject->architecture);
-    if (is_fitted(subject) || !sli_parallel_can_run(subject->architecture, subject->tp)) {
+    if (sli_is_fitted(subject) || !sli_parallel_can_run(subject->architecture, subject->tp)) {
         return SL_OK;
     }
-    if (part != NULL) {
-        sli_diag_error(diag, mark, key,
-                       "pnorm was fitted to full gqa attention and dense feed-forwards, but %s has "
-                       "layers with '%s' (type %s); use roofline",
-                       subject->architecture->id, part->name, part->kind->name);
-    } else if (subject->architecture->keep != NULL) {
-        sli_diag_error(
-            diag, mark, key,
-            "pnorm was fitted to attention over all tokens, but keep is %s; use roofline",
-            subject->architecture->keep);
-    } else if (subject->weights != fitted_weights || subject->cache != fitted_cache) {
-        sli_diag_error(diag, mark, key,
-                       "pnorm was fitted to weights and cache in %s, but these are in %s and %s; "
-                       "use roofline",
-                       fitted_weights->name, subject->weights->name, subject->cache->name);
-    } else if (subject->attention.kernel != NULL) {
-        sli_diag_error(diag, mark, key,
-                       "pnorm was fitted to the attention that was measured on the device, not to "
-                       "%s; use roofline",
-                       subject->attention.kernel->name);
-    } else {
-        sli_diag_error(diag, mark, key,
-                       "pnorm was fitted to ranks with equal shares of the heads, but at tp %lld "
-                       "some of %s are copied; use roofline",
-                       (long long)subject->tp, subject->architecture->id);
+    const char *unfitted = sli_unfitted_text(&diag->arena, subject);
+    if (unfitted == NULL) {
+        return SL_ERR_NOMEM;
     }
+    sli_diag_error(diag, mark, key,
+                   "pnorm was fitted to full gqa attention and dense feed-forwards in bf16; not "
+                   "measured of %s: %s; use roofline",
+                   subject->architecture->id, unfitted);
     return SL_ERR_CONFIG;
 }
 
@@ -92,7 +63,7 @@ sl_err sli_cost_check(const sli_cost_config *config, const sli_cost_subject *sub
 
 static sl_err create_pnorm(sli_arena *arena, const sli_cost_subject *subject,
                            sl_cost_model *model) {
-    SL_ASSERT(is_fitted(subject));
+    SL_ASSERT(sli_is_fitted(subject));
     sli_pnorm_model *pnorm = sli_arena_alloc(arena, sizeof *pnorm);
     if (pnorm == NULL) {
         return SL_ERR_NOMEM;
@@ -122,6 +93,27 @@ sl_err sli_cost_create(sli_arena *arena, const sli_cost_config *config,
     SL_ASSERT(sli_parallel_can_run(subject->architecture, subject->tp));
     return kind_for(config, subject) == SLI_COST_PNORM ? create_pnorm(arena, subject, model)
                                                        : create_roofline(arena, subject, model);
+}
+
+/* ---- Which one it is ---- */
+
+static const char *const kind_names[] = {[SLI_COST_AUTO] = "auto",
+                                         [SLI_COST_PNORM] = "pnorm",
+                                         [SLI_COST_ROOFLINE] = "roofline",
+                                         [SLI_COST_FIXED] = "fixed"};
+
+sl_err sli_cost_choose(sli_arena *arena, const sli_cost_config *config,
+                       const sli_cost_subject *subject, sli_cost_choice *choice) {
+    *choice = (sli_cost_choice){.kind = (sli_cost_kind)config->kind};
+    if (config->kind == SLI_COST_AUTO) {
+        choice->kind = kind_for(config, subject);
+        choice->unfitted = sli_unfitted_text(arena, subject);
+        if (choice->unfitted == NULL) {
+            return SL_ERR_NOMEM;
+        }
+    }
+    choice->name = kind_names[choice->kind];
+    return SL_OK;
 }
 
 /* ---- What is assumed ---- */
@@ -215,10 +207,10 @@ static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
     if (subject->architecture->keep != NULL) {
         phrases[assumed++] = keep;
     }
-    if (subject->weights != fitted_weights) {
+    if (subject->weights != sli_fitted_weights) {
         phrases[assumed++] = weights;
     }
-    if (subject->cache != fitted_cache) {
+    if (subject->cache != sli_fitted_cache) {
         phrases[assumed++] = cache;
     }
     if (kernel != NULL) {

@@ -74,6 +74,18 @@ SL_NODISCARD sl_err sli_cost_check(const sli_cost_config *config, const sli_cost
 SL_NODISCARD sl_err sli_cost_create(sli_arena *arena, const sli_cost_config *config,
                                     const sli_cost_subject *subject, sl_cost_model *model);
 
+/* What a configuration comes to. */
+typedef struct sli_cost_choice {
+    sli_cost_kind kind;   /* never SLI_COST_AUTO */
+    const char *name;     /* of the kind, as in a scenario */
+    const char *unfitted; /* why auto did not choose pnorm (cost/fitted.h), "" where it did; NULL =
+                             the scenario chose */
+} sli_cost_choice;
+
+/* Which model sli_cost_create makes, and why auto chose it. Fails only for lack of memory. */
+SL_NODISCARD sl_err sli_cost_choose(sli_arena *arena, const sli_cost_config *config,
+                                    const sli_cost_subject *subject, sli_cost_choice *choice);
+
 /*
  * The assumed terms that the model uses: those of the device, and what the model has outside the
  * domain of the fits; none for fixed costs. Texts live in the arena or have static storage. Fails

@@ -86,8 +86,14 @@ static double time_cores(const sli_roofline_model *model, const sl_batch_shape *
     double cores_ns = 0.0;
     for (size_t i = 0; i < model->core_count; i++) {
         const sli_roofline_core *core = &model->cores[i];
-        cores_ns += core->layers * (core_ns(model, core->flop_ns, &core->decodes, &sums) +
-                                    core_ns(model, core->flop_ns, &core->chunks, &sums));
+        double layer_ns = 0.0;
+        if (shape->decodes > 0) {
+            layer_ns += core_ns(model, core->flop_ns, &core->decodes, &sums);
+        }
+        if (shape->prefills > 0) {
+            layer_ns += core_ns(model, core->flop_ns, &core->chunks, &sums);
+        }
+        cores_ns += core->layers * layer_ns;
     }
     return cores_ns;
 }

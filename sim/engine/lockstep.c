@@ -378,7 +378,7 @@ int64_t sli_lockstep_member_need_of_windows(const sli_lockstep *lockstep,
     for (int i = 0; i < lockstep->window_count; i++) {
         const sli_group *group = lockstep->windows[i].group;
         int64_t tokens = taken_tokens(group, request, computed);
-        bool rises = sli_stairs_to_next(&lockstep->windows[i].taken, tokens) == 1;
+        bool rises = sli_stairs_is_rising(&lockstep->windows[i].taken, tokens);
         blocks += rises ? group->block_pages : 0;
     }
     return blocks;

@@ -95,18 +95,6 @@ void sli_stairs_remove(sli_stairs *stairs, int64_t step, int64_t tokens) {
     count(stairs, step, tokens, -1);
 }
 
-int64_t sli_stairs_rises(const sli_stairs *stairs, int64_t step) {
-    return stairs->rising[step % stairs->width];
-}
-
-static int64_t waiting(const sli_stairs_ring *ring, int64_t step) {
-    return ring->size > 0 ? *ring_at(ring, step) : 0;
-}
-
-bool sli_stairs_is_quiet(const sli_stairs *stairs, int64_t step) {
-    return waiting(&stairs->starts, step) == 0 && waiting(&stairs->ends, step) == 0;
-}
-
 /* Who starts or ends at a step has the same tokens as all others who do, hence the same residue. */
 void sli_stairs_advance(sli_stairs *stairs, int64_t step) {
     if (stairs->starts.size > 0) {

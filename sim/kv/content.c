@@ -11,28 +11,11 @@ int64_t sli_content_shared_blocks(const sli_content_view *view, int64_t block_to
     return sli_min_i64(content->id_count * content->id_tokens, view->prompt_tokens) / block_tokens;
 }
 
-/* The unit that holds the last token of a block. */
-static int64_t unit_of(const sl_content *content, int64_t end_block, int64_t block_tokens) {
-    return (end_block * block_tokens - 1) / content->id_tokens;
-}
-
-sli_block_key sli_content_key(const sl_content *content, int64_t end_block, int64_t block_tokens) {
-    return (sli_block_key){
-        .id = content->ids[unit_of(content, end_block, block_tokens)],
-        .scope = content->scope,
-        .end_block = (uint32_t)end_block,
-    };
-}
-
-bool sli_block_key_equals(sli_block_key a, sli_block_key b) {
-    return a.id == b.id && a.scope == b.scope && a.end_block == b.end_block;
-}
-
 /* Every unit has the end of a block in it, so comparing units compares the blocks. */
 static int64_t agreement_by_units(const sl_content *a, const sl_content *b, int64_t from_block,
                                   int64_t to_block, int64_t block_tokens) {
-    int64_t unit = unit_of(a, from_block + 1, block_tokens);
-    int64_t last_unit = unit_of(a, to_block, block_tokens);
+    int64_t unit = sli_content_unit(a, from_block + 1, block_tokens);
+    int64_t last_unit = sli_content_unit(a, to_block, block_tokens);
     while (unit <= last_unit && a->ids[unit] == b->ids[unit]) {
         unit++;
     }
@@ -47,8 +30,8 @@ static int64_t agreement_by_units(const sl_content *a, const sl_content *b, int6
 static int64_t agreement_by_blocks(const sl_content *a, const sl_content *b, int64_t from_block,
                                    int64_t to_block, int64_t block_tokens) {
     int64_t block = from_block;
-    while (block < to_block && a->ids[unit_of(a, block + 1, block_tokens)] ==
-                                   b->ids[unit_of(b, block + 1, block_tokens)]) {
+    while (block < to_block && a->ids[sli_content_unit(a, block + 1, block_tokens)] ==
+                                   b->ids[sli_content_unit(b, block + 1, block_tokens)]) {
         block++;
     }
     return block - from_block;

@@ -32,10 +32,26 @@ typedef struct sli_content_view {
 /* Blocks, from the first on, whose contents others may share. O(1). */
 int64_t sli_content_shared_blocks(const sli_content_view *view, int64_t block_tokens);
 
-/* The key of a shared block, 1 <= end_block <= shared blocks. O(1). */
-sli_block_key sli_content_key(const sl_content *content, int64_t end_block, int64_t block_tokens);
+/* The unit that holds the last token of a block, 1 <= end_block <= shared blocks. O(1). */
+static inline int64_t sli_content_unit(const sl_content *content, int64_t end_block,
+                                       int64_t block_tokens) {
+    return (end_block * block_tokens - 1) / content->id_tokens;
+}
 
-bool sli_block_key_equals(sli_block_key a, sli_block_key b);
+/* The key of a shared block, likewise. O(1). Inline, as are the next two: lookups do little else.
+ */
+static inline sli_block_key sli_content_key(const sl_content *content, int64_t end_block,
+                                            int64_t block_tokens) {
+    return (sli_block_key){
+        .id = content->ids[sli_content_unit(content, end_block, block_tokens)],
+        .scope = content->scope,
+        .end_block = (uint32_t)end_block,
+    };
+}
+
+static inline bool sli_block_key_equals(sli_block_key a, sli_block_key b) {
+    return a.id == b.id && a.scope == b.scope && a.end_block == b.end_block;
+}
 
 /* Well mixed in all bits: the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014) over
  * both words of the key. */

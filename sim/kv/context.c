@@ -64,17 +64,16 @@ static sli_hit look_up_first(const sli_context *context, const sli_pool *pool,
 }
 
 /* The longest part of a prefix that all windows can go on from. Each may ask for a shorter one,
- * which may be too short for another. */
+ * which may be too short for another, so they are asked in turn until all have agreed. */
 static int64_t fit_windows(const sli_context *context, const sli_pool *pool,
                            const sli_content_view *view, int64_t tokens) {
-    int64_t before;
-    do {
-        before = tokens;
-        for (uint32_t i = 0; i < pool->window_count; i++) {
-            const sli_window_site site = site_of(context, pool, view, i);
-            tokens = sli_window_fit(&site, tokens, pool->config.layout->align_tokens);
-        }
-    } while (tokens < before);
+    uint32_t agreeing = 0;
+    for (uint32_t i = 0; agreeing < pool->window_count; i = (i + 1) % pool->window_count) {
+        const sli_window_site site = site_of(context, pool, view, i);
+        int64_t fit = sli_window_fit(&site, tokens, pool->config.layout->align_tokens);
+        agreeing = fit < tokens ? 1 : agreeing + 1;
+        tokens = fit;
+    }
     return tokens;
 }
 

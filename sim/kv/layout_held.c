@@ -247,7 +247,7 @@ int64_t sli_group_reserved_blocks(const sli_group *group, int64_t prompt_tokens,
 /* The shortest prompt of which as much stays as of any; at most `tokens`. */
 static int64_t bend_of(const sli_kept *kept, int64_t tokens) {
     bool has_bend = sli_kept_of_prompt(kept, tokens) == kept->cap_rows;
-    return has_bend ? (kept->cap_rows - 1) * SLI_KEPT_WHOLE_PPM / kept->share_ppm + 1 : tokens;
+    return has_bend ? (kept->cap_rows - 1) * SL_WHOLE_PPM / kept->share_ppm + 1 : tokens;
 }
 
 /* Of a rule what stays of the prompt grows with it up to the bend, and what the tokens behind it

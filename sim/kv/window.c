@@ -84,23 +84,33 @@ static bool is_parked(const sli_window_site *site, int64_t position) {
            position < span->start_block + span->blocks;
 }
 
-static bool is_findable(const sli_window_site *site, int64_t position) {
-    return position < shared_end(site) ? find_shared(site, position) != NULL
+static bool is_findable(const sli_window_site *site, int64_t shared_end_block, int64_t position) {
+    return position < shared_end_block ? find_shared(site, position) != NULL
                                        : is_parked(site, position);
 }
 
+/*
+ * Looks from the upper end of a window on: what it passes first is evicted first, and a block that
+ * is missing rules out all prefixes whose windows have it. No block is looked up twice: those
+ * between the upper end and the missing one are the deep end of the next window.
+ */
 int64_t sli_window_fit(const sli_window_site *site, int64_t tokens, int64_t align_tokens) {
     int64_t block_tokens = site->group->block_tokens;
+    int64_t shared_end_block = shared_end(site);
     int64_t fit = tokens - tokens % align_tokens;
-    int64_t position = fit / block_tokens - 1;
-    while (fit > 0 && position >= first_kept(site->group, fit)) {
-        if (is_findable(site, position)) {
-            position--;
-        } else {
-            int64_t before = position * block_tokens;
-            fit = before - before % align_tokens;
-            position = fit / block_tokens - 1;
+    int64_t found = fit / block_tokens; /* from here to the end of the prefix all can be found */
+    while (fit > 0) {
+        int64_t first = first_kept(site->group, fit);
+        int64_t position = first;
+        while (position < found && is_findable(site, shared_end_block, position)) {
+            position++;
         }
+        if (position >= found) {
+            break;
+        }
+        int64_t before = position * block_tokens;
+        fit = before - before % align_tokens;
+        found = sli_min_i64(first, fit / block_tokens);
     }
     return fit;
 }
@@ -108,8 +118,9 @@ int64_t sli_window_fit(const sli_window_site *site, int64_t tokens, int64_t alig
 int64_t sli_window_free_blocks(const sli_window_site *site, int64_t tokens) {
     int64_t blocks = 0;
     int64_t end = tokens / site->group->block_tokens;
+    int64_t shared_end_block = shared_end(site);
     for (int64_t position = first_kept(site->group, tokens); position < end; position++) {
-        bool is_held = position < shared_end(site) &&
+        bool is_held = position < shared_end_block &&
                        find_shared(site, position)->reference_count > 0;
         blocks += is_held ? 0 : site->group->block_pages;
     }
@@ -142,7 +153,8 @@ void sli_window_share(sli_window *window, const sli_window_site *site, int64_t t
     window->end_block = tokens / site->group->block_tokens;
     window->published_block = window->end_block;
     int64_t position = window->first_block;
-    for (; position < sli_min_i64(window->end_block, shared_end(site)); position++) {
+    int64_t shared_end_block = sli_min_i64(window->end_block, shared_end(site));
+    for (; position < shared_end_block; position++) {
         sli_span *block = find_shared(site, position);
         SL_ASSERT(block != NULL);
         sli_pool_share(site->pool, block);
@@ -240,7 +252,8 @@ void sli_window_publish(sli_window *window, const sli_window_site *site, int64_t
     }
     int64_t full = sli_min_i64(tokens, limit_tokens) / site->group->block_tokens;
     int64_t position = sli_max_i64(window->published_block, window->first_block);
-    for (; position < sli_min_i64(full, shared_end(site)); position++) {
+    int64_t shared_end_block = position < full ? sli_min_i64(full, shared_end(site)) : full;
+    for (; position < shared_end_block; position++) {
         publish_shared(window, site, position);
     }
     window->published_block = sli_max_i64(window->published_block, full);

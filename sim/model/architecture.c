@@ -68,6 +68,18 @@ static const sl_param architecture_params[] = {
      .fallback = "bf16",
      .help = "format that the weights are published in, in words",
      .offset = offsetof(sli_architecture, weights)},
+    {.name = "weights_format",
+     .type = SL_TYPE_CHOICE,
+     .choices = sli_weight_format_names,
+     .fallback = "bf16",
+     .help = "the format that sluice counts them in, as published",
+     .offset = offsetof(sli_architecture, weights_format)},
+    {.name = "expert_format",
+     .type = SL_TYPE_CHOICE,
+     .choices = sli_weight_format_names,
+     .fallback = "bf16",
+     .help = "that of routed experts, where there are any",
+     .offset = offsetof(sli_architecture, expert_format)},
     {.name = "hidden",
      .type = SL_TYPE_INT,
      .min = 1,
@@ -361,17 +373,18 @@ int64_t sli_architecture_layers_of(const sli_architecture *architecture,
     return layers;
 }
 
-static bool is_plain_mixer(const sli_layer_part *mixer) {
-    return mixer->kind == &sli_gqa_kind && sli_gqa_is_plain(mixer->values);
+bool sli_layer_part_is_plain(const sli_layer_part *part) {
+    return part->kind == &sli_dense_kind ||
+           (part->kind == &sli_gqa_kind && sli_gqa_is_plain(part->values));
 }
 
 const sli_layer_part *sli_architecture_unplain(const sli_architecture *architecture) {
     const sli_layer_run *runs = architecture->layers.rows;
     for (size_t i = 0; i < architecture->layers.count; i++) {
-        if (!is_plain_mixer(runs[i].mixer)) {
+        if (!sli_layer_part_is_plain(runs[i].mixer)) {
             return runs[i].mixer;
         }
-        if (runs[i].ffn->kind != &sli_dense_kind) {
+        if (!sli_layer_part_is_plain(runs[i].ffn)) {
             return runs[i].ffn;
         }
     }

@@ -50,6 +50,8 @@ typedef struct sli_architecture {
     int role;       /* sli_model_role */
     const char *note;
     const char *weights; /* as published, in words */
+    int weights_format;  /* what that is, nearest, of sli_weight_formats, and of routed experts */
+    int expert_format;
     int64_t hidden;
     int64_t vocab_tokens;
     bool has_tied_embeddings; /* the head is the embedding */
@@ -64,7 +66,7 @@ typedef struct sli_architecture {
     sli_table mtp_layers; /* of sli_layer_run: multi-token prediction, not part of the backbone */
     const sli_layer_part *mixer_parts; /* attention.count of them */
     const sli_layer_part *ffn_parts;   /* ffns.count */
-    const char *keep; /* the method that throws tokens out (model/keep_architecture.h); NULL = none,
+    const char *keep; /* the method that throws tokens out (model/keep.h); NULL = none,
                          as in a file */
 } sli_architecture;
 
@@ -89,9 +91,11 @@ int64_t sli_architecture_layers(const sli_architecture *architecture);
 int64_t sli_architecture_layers_of(const sli_architecture *architecture,
                                    const sli_layer_part *part);
 
-/* The first part that is not of the sort that operators were measured for (cost/pnorm.h), or NULL
- * when all layers are plain: attention over all keys and values of every head, and a dense
- * feed-forward. O(runs). */
+/* Whether a part is of the sort that operators were measured for (cost/pnorm.h): attention over all
+ * keys and values of every head, or a dense feed-forward. O(1). */
+bool sli_layer_part_is_plain(const sli_layer_part *part);
+
+/* The first part that is not plain, or NULL when all layers are. O(runs). */
 const sli_layer_part *sli_architecture_unplain(const sli_architecture *architecture);
 
 #endif

@@ -59,12 +59,8 @@ static double chosen_rows(const sli_growth *growth, const sl_batch_shape *shape,
     return kept_rows < pairs ? kept_rows : pairs;
 }
 
-void sli_batch_sums_make(const sli_growth_list *list, const sl_batch_shape *shape,
-                         sli_batch_sums *sums) {
-    double *values = sums->values;
-    values[SLI_SUM_DECODES] = (double)shape->decodes;
-    values[SLI_SUM_DECODE_KEYS] = (double)shape->decode_kv_tokens;
-    values[SLI_SUM_DECODE_PREFIX] = (double)(shape->decode_kv_tokens - shape->decodes);
+static void add_chunk_sums(const sli_growth_list *list, const sl_batch_shape *shape,
+                           double values[SLI_SUM_COUNT]) {
     values[SLI_SUM_CHUNKS] = (double)shape->prefills;
     values[SLI_SUM_CHUNK_TOKENS] = (double)shape->prefill_tokens;
     values[SLI_SUM_CHUNK_PREFIX] = (double)(shape->prefill_kv_tokens - shape->prefill_tokens);
@@ -72,10 +68,24 @@ void sli_batch_sums_make(const sli_growth_list *list, const sl_batch_shape *shap
     values[SLI_SUM_CHUNK_PAIRS] = (double)shape->prefill_pairs;
     for (int i = 0; i < list->count; i++) {
         int64_t pairs = shape->prefill_visible[i];
-        values[SLI_SUM_DECODE_VISIBLE + i] = (double)shape->decode_visible[i];
         values[SLI_SUM_CHUNK_VISIBLE + i] = (double)pairs;
         values[SLI_SUM_CHUNK_WINDOW + i] = window_rows(&list->rows[i], shape);
         values[SLI_SUM_CHUNK_CHOSEN + i] = chosen_rows(&list->rows[i], shape, pairs);
+    }
+}
+
+void sli_batch_sums_make(const sli_growth_list *list, const sl_batch_shape *shape,
+                         sli_batch_sums *sums) {
+    *sums = (sli_batch_sums){0};
+    double *values = sums->values;
+    values[SLI_SUM_DECODES] = (double)shape->decodes;
+    values[SLI_SUM_DECODE_KEYS] = (double)shape->decode_kv_tokens;
+    values[SLI_SUM_DECODE_PREFIX] = (double)(shape->decode_kv_tokens - shape->decodes);
+    for (int i = 0; i < list->count; i++) {
+        values[SLI_SUM_DECODE_VISIBLE + i] = (double)shape->decode_visible[i];
+    }
+    if (shape->prefills > 0) {
+        add_chunk_sums(list, shape, values);
     }
 }
 
@@ -128,12 +138,4 @@ void sli_linear_add(sli_linear_count *count, sli_sum_term term, double each) {
         count->terms[count->term_count++] = (sli_sum_term){term.sum, 0.0};
     }
     count->terms[i].factor += factor;
-}
-
-double sli_linear_at(const sli_linear_count *count, const sli_batch_sums *sums) {
-    double value = 0.0;
-    for (int i = 0; i < count->term_count; i++) {
-        value += count->terms[i].factor * sums->values[count->terms[i].sum];
-    }
-    return value;
 }

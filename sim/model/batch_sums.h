@@ -81,6 +81,13 @@ typedef struct sli_linear_count {
 /* Adds `each` >= 0 for every unit of the term. */
 void sli_linear_add(sli_linear_count *count, sli_sum_term term, double each);
 
-double sli_linear_at(const sli_linear_count *count, const sli_batch_sums *sums);
+/* Inline: a step of the roofline does little else. */
+static inline double sli_linear_at(const sli_linear_count *count, const sli_batch_sums *sums) {
+    double value = 0.0;
+    for (int i = 0; i < count->term_count; i++) {
+        value += count->terms[i].factor * sums->values[count->terms[i].sum];
+    }
+    return value;
+}
 
 #endif

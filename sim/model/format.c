@@ -128,7 +128,37 @@ const sli_cache_format sli_cache_formats[] = {
     {.name = NULL},
 };
 
+/* What engines call them, vLLM's --kv-cache-dtype and --dtype. All 16-bit types weigh the same, and
+ * so do both of 8 bits; `auto` is the type of the weights, which are in bf16 before anything else
+ * is said. */
+typedef struct alias {
+    const char *name;
+    const char *format;
+} alias;
+
+static const alias cache_aliases[] = {
+    {"auto", "bf16"},    {"bfloat16", "bf16"}, {"fp16", "bf16"},
+    {"float16", "bf16"}, {"half", "bf16"},     {"fp8_e4m3", "fp8"},
+    {"fp8_e5m2", "fp8"}, {"fp8_inc", "fp8"},   {NULL, NULL},
+};
+
+static const alias weight_aliases[] = {
+    {"bfloat16", "bf16"}, {"fp16", "bf16"},    {"float16", "bf16"}, {"half", "bf16"},
+    {"fp8_e4m3", "fp8"},  {"fp8_e5m2", "fp8"}, {NULL, NULL},
+};
+
+/* The name itself where it is no alias. */
+static const char *unalias(const alias *aliases, const char *name) {
+    for (; aliases->name != NULL; aliases++) {
+        if (strcmp(aliases->name, name) == 0) {
+            return aliases->format;
+        }
+    }
+    return name;
+}
+
 const sli_cache_format *sli_cache_format_find(const char *name) {
+    name = unalias(cache_aliases, name);
     for (const sli_cache_format *format = sli_cache_formats; format->name != NULL; format++) {
         if (strcmp(format->name, name) == 0) {
             return format;
@@ -181,6 +211,25 @@ int64_t sli_format_rows_bytes(const sli_cache_format *format, sli_row_sort sort,
            (rows - waiting) * sli_format_row_bytes(format, sort, heads, elements);
 }
 
+static bool are_alike(const sli_row_format *a, const sli_row_format *b) {
+    return a->group_elements == b->group_elements && a->group_bytes == b->group_bytes &&
+           a->row_bytes == b->row_bytes && a->token_bytes == b->token_bytes &&
+           a->outlier_elements == b->outlier_elements && a->outlier_bytes == b->outlier_bytes &&
+           a->residual == b->residual && a->residual_tokens == b->residual_tokens;
+}
+
+const sli_cache_format *sli_cache_format_plainest(const sli_cache_format *format,
+                                                  const bool kept[SLI_ROW_COUNT]) {
+    const sli_cache_format *other = sli_cache_formats;
+    for (int sort = 0; sort < SLI_ROW_COUNT; sort++) {
+        if (kept[sort] && !are_alike(&other->rows[sort], &format->rows[sort])) {
+            other++;
+            sort = -1;
+        }
+    }
+    return other;
+}
+
 bool sli_format_has_residual(const sli_cache_format *format) {
     for (int sort = 0; sort < SLI_ROW_COUNT; sort++) {
         if (format->rows[sort].residual != SLI_RESIDUAL_NONE) {
@@ -204,7 +253,11 @@ const sli_weight_format sli_weight_formats[] = {
     {.name = NULL},
 };
 
+const char *const sli_weight_format_names[] = {"bf16",  "fp8",   "int8", "q8_0", "q4_0",
+                                               "nvfp4", "mxfp4", "q1_0", NULL};
+
 const sli_weight_format *sli_weight_format_find(const char *name) {
+    name = unalias(weight_aliases, name);
     for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {
         if (strcmp(format->name, name) == 0) {
             return format;

@@ -3,8 +3,18 @@
 #include "base/check.h"
 #include "base/minmax.h"
 
+bool sli_kept_is_valid(const sli_kept *kept) {
+    bool is_share = kept->share_ppm >= 1 && kept->share_ppm <= SL_WHOLE_PPM;
+    if (!is_share || kept->cap_rows < 1 || kept->drop_rows < 0) {
+        return false;
+    }
+    return kept->drop_rows > 0
+               ? kept->share_ppm == SL_WHOLE_PPM && kept->drop_rows <= kept->cap_rows
+               : kept->row_tokens >= 1;
+}
+
 int64_t sli_kept_of_prompt(const sli_kept *kept, int64_t tokens) {
-    int64_t share = (tokens * kept->share_ppm + SLI_KEPT_WHOLE_PPM - 1) / SLI_KEPT_WHOLE_PPM;
+    int64_t share = (tokens * kept->share_ppm + SL_WHOLE_PPM - 1) / SL_WHOLE_PPM;
     return sli_min_i64(share, kept->cap_rows);
 }
 
@@ -72,11 +82,9 @@ static int64_t sum_floors(int64_t n, int64_t m, int64_t a, int64_t b) {
 /* S(1) + ... + S(n). */
 static int64_t sum_of_prompt(const sli_kept *kept, int64_t n) {
     bool reaches_cap = sli_kept_of_prompt(kept, n) == kept->cap_rows;
-    int64_t bend = reaches_cap
-                       ? sli_min_i64(n, kept->cap_rows * SLI_KEPT_WHOLE_PPM / kept->share_ppm)
-                       : n;
-    int64_t below = sum_floors(bend + 1, SLI_KEPT_WHOLE_PPM, kept->share_ppm,
-                               SLI_KEPT_WHOLE_PPM - 1);
+    int64_t bend = reaches_cap ? sli_min_i64(n, kept->cap_rows * SL_WHOLE_PPM / kept->share_ppm)
+                               : n;
+    int64_t below = sum_floors(bend + 1, SL_WHOLE_PPM, kept->share_ppm, SL_WHOLE_PPM - 1);
     return reaches_cap ? below + (n - bend) * kept->cap_rows : below;
 }
 

@@ -23,20 +23,12 @@
 #ifndef SLUICE_MODEL_KEPT_H
 #define SLUICE_MODEL_KEPT_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "sluice/policy.h"
 
-/* Shares are counted in millionths. */
-enum { SLI_KEPT_WHOLE_PPM = 1000000 };
+typedef sl_kept sli_kept;
 
-typedef struct sli_kept {
-    bool is_rolling;    /* throws out while the prompt is computed, not only behind it */
-    int64_t share_ppm;  /* of the prompt that stays, 1 .. SLI_KEPT_WHOLE_PPM, which who drops has */
-    int64_t cap_rows;   /* and no more than so many, >= 1; INT64_MAX = none */
-    int64_t drop_rows;  /* > 0: thrown out at once by a row more than the cap; at most the cap */
-    int64_t row_tokens; /* drop_rows 0: tokens behind the prompt for each row more; INT64_MAX = none
-                           ever */
-} sli_kept;
+/* Whether the integers of a rule are in their ranges. */
+bool sli_kept_is_valid(const sli_kept *kept);
 
 /* S(n). */
 int64_t sli_kept_of_prompt(const sli_kept *kept, int64_t tokens);

@@ -19,6 +19,7 @@ static const char schema[] =
     "  version TEXT, seed INTEGER NOT NULL, digest TEXT NOT NULL,\n"
     "  workload TEXT, model TEXT, hardware TEXT,\n"
     "  replica_count INTEGER NOT NULL, tp_count INTEGER NOT NULL, policy TEXT,\n"
+    "  cost TEXT, cost_auto_reason TEXT,\n"
     "  page_bytes INTEGER NOT NULL,\n"
     "  simulated_ns INTEGER NOT NULL, is_partial INTEGER NOT NULL, partial_reason TEXT,\n"
     "  scenario TEXT\n"
@@ -158,7 +159,7 @@ static sl_err prepare(sli_database *database, const char *sql, row *r) {
 
 static sl_err write_run(sli_database *database, const sli_run_facts *facts) {
     row r = {0};
-    SL_TRY(prepare(database, "INSERT INTO run VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &r));
+    SL_TRY(prepare(database, "INSERT INTO run VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &r));
     char digest[SLI_DIGEST_TEXT_SIZE];
     sli_digest_format(facts->digest, digest);
     bind_int(&r, RUN_ID);
@@ -171,6 +172,8 @@ static sl_err write_run(sli_database *database, const sli_run_facts *facts) {
     bind_int(&r, facts->replica_count);
     bind_int(&r, facts->tp_count);
     bind_text(&r, facts->policy);
+    bind_text(&r, facts->cost.model);
+    bind_text(&r, facts->cost.auto_reason);
     bind_int(&r, facts->page_bytes);
     bind_int(&r, facts->simulated_ns);
     bind_int(&r, facts->is_partial);

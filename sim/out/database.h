@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define SLI_DATABASE_NAME    "run.sqlite"
-#define SLI_DATABASE_VERSION 2
+#define SLI_DATABASE_VERSION 3
 
 struct sqlite3;
 struct sqlite3_stmt;

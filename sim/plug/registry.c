@@ -15,6 +15,7 @@ typedef struct kind_rules {
 static const kind_rules rules[SL_POLICY_KIND_COUNT] = {
     [SL_POLICY_BATCH] = {"batch", sizeof(sl_batch_policy)},
     [SL_POLICY_ROUTE] = {"route", sizeof(sl_route_policy)},
+    [SL_POLICY_KEEP] = {"keep", sizeof(sl_keep_policy)},
 };
 
 void sli_registry_fini(sli_registry *registry) {
@@ -44,6 +45,8 @@ static bool has_decision(const sl_policy *policy) {
         return ((const sl_batch_policy *)policy)->plan != NULL;
     case SL_POLICY_ROUTE:
         return ((const sl_route_policy *)policy)->route != NULL;
+    case SL_POLICY_KEEP:
+        return ((const sl_keep_policy *)policy)->rule != NULL;
     case SL_POLICY_KIND_COUNT:
         break;
     }
@@ -90,6 +93,12 @@ static bool params_fit(const sl_policy *policy) {
     return true;
 }
 
+/* All that the texts about a method are made of, and nothing that is not asked for. */
+static bool is_complete_keep(const sl_keep_policy *keep) {
+    return keep->when != NULL && keep->besides != NULL && keep->describe != NULL &&
+           keep->policy.init == NULL && keep->policy.fini == NULL;
+}
+
 /* NULL, or what is wrong with a descriptor. Checks the ABI first: nothing else can be read. */
 static const char *fault_of(const sl_policy *policy) {
     if (policy == NULL || policy->abi != SL_POLICY_ABI) {
@@ -107,8 +116,17 @@ static const char *fault_of(const sl_policy *policy) {
     if (!has_decision(policy)) {
         return "decides nothing: its decision hook is missing";
     }
+    if (policy->kind == SL_POLICY_KEEP && !is_complete_keep((const sl_keep_policy *)policy)) {
+        return "needs when, besides and describe, and has neither init nor fini";
+    }
     return params_fit(policy) ? NULL
                               : "has a parameter without name, help, type or place in its instance";
+}
+
+/* `none` is what a scenario says for no policy at all. */
+static bool is_taken(const sli_registry *registry, const sl_policy *policy) {
+    return strcmp(policy->name, "none") == 0 ||
+           sli_registry_find(registry, policy->kind, policy->name) != NULL;
 }
 
 static const char *name_of(const sl_policy *policy) {
@@ -130,7 +148,7 @@ sl_err sli_registry_add(sli_registry *registry, const sl_policy_table *table, co
     for (size_t i = 0; i < table->count; i++) {
         const sl_policy *policy = table->policies[i];
         const char *fault = fault_of(policy);
-        if (fault == NULL && sli_registry_find(registry, policy->kind, policy->name) != NULL) {
+        if (fault == NULL && is_taken(registry, policy)) {
             fault = "has a name that is taken";
         }
         if (fault != NULL) {

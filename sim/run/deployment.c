@@ -3,9 +3,9 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "kv/layout_held.h"
-#include "model/keep_architecture.h"
 #include "model/parallel.h"
 #include "plug/instance.h"
+#include "run/keep.h"
 #include "workloads/source.h"
 
 #include <math.h>
@@ -26,28 +26,30 @@ static sl_err worse(sl_err a, sl_err b) {
 
 /* ---- What is served on what ---- */
 
-/* The model as it is served where a method throws tokens out. */
-static sl_err apply_keep(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
-    const sli_named *keep = &file->values.keep;
-    const sli_keep_method *method = keep->type->item;
-    char why[160];
-    if (method == NULL) {
+static sl_err check_stages(const sli_scenario_file *file, sli_diag *diag) {
+    const char *key = "replicas.pp";
+    if (file->values.replicas.pp == 1) {
         return SL_OK;
     }
-    const char *mistake = method->check != NULL ? method->check(keep->values) : NULL;
-    if (mistake != NULL) {
-        sli_diag_error(diag, keep->mark, "keep", "%s: %s", method->name, mistake);
-        return SL_ERR_CONFIG;
+    sli_diag_error(diag, sli_scenario_mark(file, key), key,
+                   "runs have no pipeline stages yet, so it can only be 1; replicas.tp (up to 8) "
+                   "shares out all layers, smaller model.weights may make them fit, and sluice "
+                   "estimate --pp counts the bytes of stages");
+    return SL_ERR_CONFIG;
+}
+
+/* What the native context says is what the model was made for. */
+static void warn_of_length(const sli_scenario_file *file, const sli_deployment *deployment,
+                           sli_diag *diag) {
+    const char *key = "engine.max_model_len";
+    int64_t asked_tokens = file->values.engine.max_model_tokens;
+    int64_t native_tokens = deployment->architecture->context_native_tokens;
+    if (asked_tokens > native_tokens) {
+        sli_diag_warning(diag, sli_scenario_mark(file, key), key,
+                         "%s tokens are more than the %s that %s was made for",
+                         sli_say_number((double)asked_tokens).text,
+                         sli_say_number((double)native_tokens).text, deployment->architecture->id);
     }
-    if (sli_keep_can_cut(deployment->architecture, why, sizeof why) != SL_OK) {
-        sli_diag_error(diag, keep->mark, "keep",
-                       "%s throws out tokens that layers of type gqa without window, chunk or "
-                       "chosen blocks keep; %s: %s",
-                       method->name, deployment->architecture->id, why);
-        return SL_ERR_CONFIG;
-    }
-    return sli_keep_cut(&file->arena, deployment->architecture, method, keep->values,
-                        &deployment->architecture);
 }
 
 static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
@@ -60,7 +62,8 @@ static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment
     if (model_err == SL_OK) {
         model_err = sli_parallel_check(deployment->architecture, scenario->replicas.tp,
                                        sli_scenario_mark(file, "replicas.tp"), "replicas.tp", diag);
-        model_err = worse(model_err, apply_keep(file, diag, deployment));
+        model_err = worse(model_err, sli_keep_apply(&file->arena, &scenario->keep, diag,
+                                                    &deployment->architecture));
     }
     return worse(model_err, device_err);
 }
@@ -160,9 +163,26 @@ static sl_err check_attention(const sli_scenario_file *file, sli_diag *diag,
                  check_way(file, diag, deployment, config->prefill_way, "attention.mla_prefill"));
 }
 
+/* Blocks that were asked for are taken, whether the device has room for them or not. */
+static void warn_of_blocks(const sli_scenario_file *file, const sli_deployment *deployment,
+                           sli_diag *diag) {
+    const sli_budget *budget = &deployment->budget;
+    const char *key = "memory.kv_blocks";
+    double short_bytes = (double)budget->blocks * (double)budget->block_bytes -
+                         (double)budget->kv_bytes;
+    if (budget->is_overridden && short_bytes > 0) {
+        sli_diag_warning(diag, sli_scenario_mark(file, key), key,
+                         "taken as asked for, but %s at tp %lld has no room for so many: %.2f GiB "
+                         "are missing on each device",
+                         deployment->device->id, (long long)file->values.replicas.tp,
+                         short_bytes / 0x1p30);
+    }
+}
+
 static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
     SL_TRY(make_layout(file, diag, deployment));
+    warn_of_length(file, deployment, diag);
     warn_of_index(file, deployment, diag);
     sli_budget_query query = {
         .architecture = deployment->architecture,
@@ -173,8 +193,10 @@ static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deploymen
         .max_seqs = scenario->engine.max_seqs,
         .kernel = attention_of(scenario).kernel,
     };
-    return sli_budget_find(&scenario->memory, &query, sli_scenario_mark(file, "replicas.tp"),
-                           "memory", diag, &deployment->budget);
+    SL_TRY(sli_budget_find(&scenario->memory, &query, sli_scenario_mark(file, "replicas.tp"),
+                           "memory", diag, &deployment->budget));
+    warn_of_blocks(file, deployment, diag);
+    return SL_OK;
 }
 
 static sli_cost_subject cost_subject(const sli_scenario *scenario,
@@ -204,9 +226,22 @@ static sl_err assume_quality(sli_scenario_file *file, sli_deployment *deployment
     return phrase != NULL ? SL_OK : SL_ERR_NOMEM;
 }
 
-static sl_err make_cost(sli_scenario_file *file, sli_deployment *deployment) {
+/* Two runs with different models of time must not look alike. */
+static void warn_of_cost(const sli_scenario_file *file, const sli_cost_choice *cost,
+                         sli_diag *diag) {
+    if (cost->kind == SLI_COST_ROOFLINE && cost->unfitted != NULL) {
+        sli_diag_warning(diag, sli_scenario_mark(file, "cost"), "cost",
+                         "auto is the roofline, which was fitted to nothing; no operators were "
+                         "measured for %s",
+                         cost->unfitted);
+    }
+}
+
+static sl_err make_cost(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_cost_config *config = &file->values.cost;
     sli_cost_subject subject = cost_subject(&file->values, deployment);
+    SL_TRY(sli_cost_choose(&file->arena, config, &subject, &deployment->cost));
+    warn_of_cost(file, &deployment->cost, diag);
     SL_TRY(sli_cost_assumed(&file->arena, config, &subject, deployment->assumed,
                             &deployment->assumed_count));
     SL_TRY(assume_quality(file, deployment));
@@ -327,9 +362,25 @@ static sl_err create_policies(sli_scenario_file *file, sli_diag *diag, sli_deplo
     return SL_OK;
 }
 
+/* A run that ends before it begins to measure. */
+static sl_err check_times(const sli_scenario_file *file, sli_diag *diag) {
+    const sli_run_config *run = &file->values.run;
+    bool is_until = run->until_ns != SLI_UNTIL_DRAINED && run->until_ns <= run->time_limit_ns;
+    const char *key = is_until ? "run.until" : "run.time_limit";
+    if ((is_until ? run->until_ns : run->time_limit_ns) > run->warmup_ns) {
+        return SL_OK;
+    }
+    char warmup[64];
+    sli_format_int(run->warmup_ns, SL_DIM_TIME, warmup, sizeof warmup);
+    sli_diag_error(diag, sli_scenario_mark(file, key), key,
+                   "must be after run.warmup (%s), or nothing is measured", warmup);
+    return SL_ERR_CONFIG;
+}
+
 /* Each as far as it can be looked at, whatever is wrong with the others. */
 static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_cost_config *cost = &file->values.cost;
+    sl_err own_err = worse(check_stages(file, diag), check_times(file, diag));
     sl_err err = read_parts(file, diag, deployment);
     if (err == SL_OK) {
         err = check_attention(file, diag, deployment);
@@ -337,7 +388,8 @@ static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deploymen
     }
     sli_cost_subject subject = cost_subject(&file->values, deployment);
     err = worse(err, sli_cost_check(cost, &subject, sli_scenario_mark(file, "cost"), "cost", diag));
-    return worse(err, check_sharing(file, diag, deployment));
+    err = worse(err, check_sharing(file, diag, deployment));
+    return worse(err, own_err);
 }
 
 sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
@@ -346,7 +398,7 @@ sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deploy
                     .route = file->values.route.type->item},
     };
     SL_TRY(check_parts(file, diag, deployment));
-    SL_TRY(make_cost(file, deployment));
+    SL_TRY(make_cost(file, diag, deployment));
     configure_engine(&file->values, deployment);
     SL_TRY(check_reservation(file, diag, deployment));
     return create_policies(file, diag, deployment);

@@ -17,6 +17,7 @@ typedef struct sli_deployment {
     sli_budget budget;
     sli_cluster_config cluster; /* without source */
     void **batch_selves;
+    sli_cost_choice cost;
     const char *assumed[SLI_ASSUMED_MAX]; /* terms that were not measured */
     size_t assumed_count;
 } sli_deployment;

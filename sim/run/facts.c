@@ -1,7 +1,8 @@
 #include "run/facts.h"
 
 #include "base/units.h"
-#include "model/keep_architecture.h"
+#include "model/keep.h"
+#include "run/keep.h"
 #include "sluice/sluice.h"
 #include "workloads/source.h"
 
@@ -45,7 +46,7 @@ typedef struct param_list {
 } param_list;
 
 static size_t count_leaves(const sli_node *node) {
-    if (node->kind != SLI_NODE_MAP) {
+    if (node->kind != SLI_NODE_MAP || node->first == NULL) {
         return 1;
     }
     size_t count = 0;
@@ -68,10 +69,14 @@ static const char *origin_text(sli_arena *arena, const sli_node *node) {
                             node->mark.line);
 }
 
-/* Lists print in flow style: [[a, b], [c, d]]. */
+/* Lists print in flow style: [[a, b], [c, d]]; a mapping that is one value has no keys. */
 static void print_value(FILE *stream, const sli_node *node) {
     if (node->kind == SLI_NODE_SCALAR) {
         fputs(node->text, stream);
+        return;
+    }
+    if (node->kind == SLI_NODE_MAP) {
+        fputs("{}", stream);
         return;
     }
     fputc('[', stream);
@@ -91,8 +96,9 @@ static char *value_text(sli_arena *arena, const sli_node *node) {
     return draft_end(&text, arena);
 }
 
+/* A mapping without keys says that it was chosen, as `cost: {roofline: {}}`. */
 static void flatten(param_list *list, const char *path, const sli_node *node) {
-    if (node->kind == SLI_NODE_MAP) {
+    if (node->kind == SLI_NODE_MAP && node->first != NULL) {
         for (const sli_node *child = node->first; child != NULL; child = child->next) {
             char *child_path = sli_arena_printf(list->arena, "%s%s%s", path,
                                                 path[0] != '\0' ? "." : "", child->key);
@@ -199,12 +205,13 @@ static const char *too_long_warning(const sli_facts_input *input) {
     if (count == 0) {
         return NULL;
     }
+    bool is_cut = input->deployment->cluster.over_length == SLI_OVER_LENGTH_TRUNCATE;
     sli_format_count(input->deployment->cluster.engine.max_model_tokens, limit, sizeof limit);
     return sli_arena_printf(
-        &input->file->arena,
-        "%s rejected: longer than engine.max_model_len (%s tokens); raise it, or cut outputs with "
-        "engine.over_length: truncate",
-        say_some(count, input->metrics->arrived_count).text, limit);
+        &input->file->arena, "%s rejected: longer than engine.max_model_len (%s tokens)%s",
+        say_some(count, input->metrics->arrived_count).text, limit,
+        is_cut ? " with the prompt alone; raise it"
+               : "; raise it, or cut outputs (not prompts) with engine.over_length: truncate");
 }
 
 static const char *too_large_warning(const sli_facts_input *input) {
@@ -222,6 +229,12 @@ static const char *too_large_warning(const sli_facts_input *input) {
                             is_given ? "memory.kv_blocks" : "replicas.tp or memory.utilization");
 }
 
+/* NULL when memory is out. */
+static const char *warning_text(sli_arena *arena, const sli_diag_entry *entry) {
+    return entry->path != NULL ? sli_arena_printf(arena, "%s: %s", entry->path, entry->message)
+                               : entry->message;
+}
+
 static sl_err gather_warnings(const sli_facts_input *input, sli_run_facts *facts) {
     sli_arena *arena = &input->file->arena;
     size_t capacity = (size_t)input->diag->warning_count + OWN_WARNINGS_MAX;
@@ -232,7 +245,11 @@ static sl_err gather_warnings(const sli_facts_input *input, sli_run_facts *facts
     size_t count = 0;
     for (const sli_diag_entry *entry = input->diag->first; entry != NULL; entry = entry->next) {
         if (entry->severity == SLI_WARNING) {
-            warnings[count++] = entry->message;
+            const char *text = warning_text(arena, entry);
+            if (text == NULL) {
+                return SL_ERR_NOMEM;
+            }
+            warnings[count++] = text;
         }
     }
     const char *own[] = {overload_warning(arena, input->metrics),
@@ -271,6 +288,7 @@ static sl_err gather_layout(const sli_facts_input *input, sli_run_facts *facts) 
     }
     facts->groups = groups;
     facts->page_bytes = layout->page_bytes;
+    facts->has_page_unit = layout->has_unit;
     return SL_OK;
 }
 
@@ -298,12 +316,12 @@ static int64_t cut_layers(const sli_architecture *architecture) {
 }
 
 /* Of the longest prompt; NULL when all layers keep as much of it, "" when memory is out. */
-static const char *layers_text(const sli_facts_input *input, const sli_keep_method *method) {
-    const void *values = input->file->values.keep.values;
+static const char *layers_text(const sli_facts_input *input) {
+    const sli_named *keep = &input->file->values.keep;
     int64_t layers = cut_layers(input->deployment->architecture);
     int64_t tokens = input->deployment->cluster.engine.max_model_tokens;
-    int64_t first = sli_keep_layer_rows(method, values, 0, layers, tokens);
-    int64_t last = sli_keep_layer_rows(method, values, layers - 1, layers, tokens);
+    int64_t first = sli_keep_layer_rows(keep, 0, layers, tokens);
+    int64_t last = sli_keep_layer_rows(keep, layers - 1, layers, tokens);
     if (first == last) {
         return NULL;
     }
@@ -314,41 +332,37 @@ static const char *layers_text(const sli_facts_input *input, const sli_keep_meth
     return text != NULL ? text : "";
 }
 
-static sl_err gather_quality(const sli_facts_input *input, sli_fact_keep *keep) {
-    const sli_keep_settings *settings = input->file->values.keep.values;
-    const sli_keep_quality *given = settings->quality.rows;
-    size_t count = settings->quality.count;
-    sli_fact_quality *rows = sli_arena_array(&input->file->arena, count + 1, sizeof *rows);
-    if (rows == NULL) {
-        return SL_ERR_NOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        rows[i] = (sli_fact_quality){given[i].budget, given[i].measure, given[i].figure,
-                                     given[i].source};
-    }
-    keep->quality = rows;
-    keep->quality_count = count;
-    return SL_OK;
-}
-
 static sl_err gather_keep(const sli_facts_input *input, sli_run_facts *facts) {
     const sli_named *keep = &input->file->values.keep;
-    const sli_keep_method *method = keep->type->item;
+    const sl_keep_policy *method = sli_keep_method(keep);
     char budget[128];
     if (method == NULL) {
         return SL_OK;
     }
     method->describe(keep->values, budget, sizeof budget);
     facts->keep = (sli_fact_keep){
-        .method = method->name,
+        .method = method->policy.name,
         .budget = sli_arena_strdup(&input->file->arena, budget),
-        .layers = layers_text(input, method),
+        .layers = layers_text(input),
     };
     bool is_out = facts->keep.layers != NULL && facts->keep.layers[0] == '\0';
-    if (facts->keep.budget == NULL || is_out) {
-        return SL_ERR_NOMEM;
+    return facts->keep.budget != NULL && !is_out ? SL_OK : SL_ERR_NOMEM;
+}
+
+/* ---- The model of time ---- */
+
+static sl_err gather_cost(const sli_facts_input *input, sli_run_facts *facts) {
+    const sli_cost_choice *choice = &input->deployment->cost;
+    const char *unfitted = choice->unfitted;
+    facts->cost.model = choice->name;
+    if (unfitted == NULL) {
+        return SL_OK;
     }
-    return gather_quality(input, &facts->keep);
+    facts->cost.auto_reason = unfitted[0] == '\0'
+                                  ? "all operators are of a sort that was measured"
+                                  : sli_arena_printf(&input->file->arena,
+                                                     "no operators were measured for %s", unfitted);
+    return facts->cost.auto_reason != NULL ? SL_OK : SL_ERR_NOMEM;
 }
 
 static const char *workload_text(const sli_facts_input *input) {
@@ -385,8 +399,11 @@ sl_err sli_facts_gather(const sli_facts_input *input, sli_run_facts *facts) {
     if (facts->workload == NULL || facts->model == NULL) {
         return SL_ERR_NOMEM;
     }
+    SL_TRY(gather_cost(input, facts));
     SL_TRY(gather_layout(input, facts));
     SL_TRY(gather_keep(input, facts));
+    facts->quality = input->file->values.quality.rows;
+    facts->quality_count = input->file->values.quality.count;
     SL_TRY(gather_params(file, facts));
     SL_TRY(write_scenario(file, facts));
     return gather_warnings(input, facts);

@@ -29,11 +29,14 @@ static sl_err section_of(sli_arena *arena, const sl_policy *policy, const sli_se
 
 static sl_err list_types(sli_arena *arena, sl_policy_kind kind, sli_plugins *plugins) {
     const sli_registry *registry = &plugins->registry;
-    sli_named_type *types = sli_arena_array(arena, registry->count, sizeof *types);
+    sli_named_type *types = sli_arena_array(arena, registry->count + 1, sizeof *types);
     if (types == NULL) {
         return SL_ERR_NOMEM;
     }
     size_t count = 0;
+    if (kind == SL_POLICY_KEEP) {
+        types[count++] = (sli_named_type){.name = "none"};
+    }
     for (size_t i = 0; i < registry->count; i++) {
         const sl_policy *policy = registry->policies[i];
         if (policy->kind == kind) {
@@ -74,6 +77,10 @@ const sli_named_type *sli_batch_types(const void *context, size_t *count) {
 
 const sli_named_type *sli_route_types(const void *context, size_t *count) {
     return types_of(context, SL_POLICY_ROUTE, count);
+}
+
+const sli_named_type *sli_keep_types(const void *context, size_t *count) {
+    return types_of(context, SL_POLICY_KEEP, count);
 }
 
 const char *sli_plugins_advise(const void *context) {

@@ -24,9 +24,10 @@ SL_NODISCARD sl_err sli_plugins_open(sli_arena *arena, const char *path, sli_mar
 
 void sli_plugins_close(sli_plugins *plugins);
 
-/* For named fields; the context is a sli_plugins. */
+/* For named fields; the context is a sli_plugins. Of kind keep the first is `none`, no policy. */
 const sli_named_type *sli_batch_types(const void *context, size_t *count);
 const sli_named_type *sli_route_types(const void *context, size_t *count);
+const sli_named_type *sli_keep_types(const void *context, size_t *count);
 
 /* What to say of a policy that is not known: how a plugin is named, when none is open. */
 const char *sli_plugins_advise(const void *context);

@@ -2,7 +2,7 @@
 
 #include "cluster/cluster.h"
 #include "config/absolute.h"
-#include "model/keep.h"
+#include "out/facts.h"
 #include "workloads/source.h"
 
 #include <string.h>
@@ -83,16 +83,27 @@ static const sl_param replicas_params[] = {
     {.name = "pp",
      .type = SL_TYPE_INT,
      .min = 1,
-     .max = 1,
+     .max = 100000,
      .fallback = "1",
      .help = "pipeline parallel stages of a replica; only 1 so far",
      .offset = offsetof(sli_replicas_config, pp)},
+};
+
+static const sli_absent replicas_absent[] = {
+    {"dp", "runs have no copies of attention that share experts yet; replicas.count is whole "
+           "copies of the model, and sluice estimate --dp counts the bytes of such copies"},
+    {"cp", "runs do not share out contexts yet; replicas.tp shares out heads, and sluice estimate "
+           "--cp counts the bytes of shared contexts"},
+    {"ep", "runs have no expert parallelism yet; replicas.tp cuts experts like any matrix, and "
+           "sluice estimate --ep counts the bytes of whole ones"},
+    {NULL, NULL},
 };
 
 static const sli_section replicas_section = {
     .params = replicas_params,
     .param_count = COUNT(replicas_params),
     .struct_size = sizeof(sli_replicas_config),
+    .absent = replicas_absent,
 };
 
 /* ---- attention ---- */
@@ -318,6 +329,37 @@ static const sli_section slo_section = {
     .struct_size = sizeof(sli_slo),
 };
 
+/* ---- quality ---- */
+
+static const sl_param quality_params[] = {
+    {.name = "setting",
+     .type = SL_TYPE_STRING,
+     .help = "that the figure was found with",
+     .offset = offsetof(sli_fact_quality, setting)},
+    {.name = "measure",
+     .type = SL_TYPE_STRING,
+     .help = "what was measured",
+     .offset = offsetof(sli_fact_quality, measure)},
+    {.name = "figure",
+     .type = SL_TYPE_REAL,
+     .min = -1e15,
+     .max = 1e15,
+     .help = "what came out",
+     .offset = offsetof(sli_fact_quality, figure)},
+    {.name = "source",
+     .type = SL_TYPE_STRING,
+     .help = "who found it",
+     .offset = offsetof(sli_fact_quality, source)},
+};
+
+static const sli_section quality_section = {
+    .params = quality_params,
+    .param_count = COUNT(quality_params),
+    .struct_size = sizeof(sli_fact_quality),
+};
+
+enum { QUALITY_MAX = 1000 };
+
 /* ---- run ---- */
 
 static const sl_word until_words[] = {{"drained", SLI_UNTIL_DRAINED}, {NULL, 0}};
@@ -461,7 +503,8 @@ static const sli_field scenario_fields[] = {
      .offset = offsetof(sli_scenario, keep),
      .fallback = "none",
      .name_key = "method",
-     .types = sli_keep_types},
+     .types = sli_keep_types,
+     .advise = sli_plugins_advise},
     {.name = "route",
      .kind = SLI_FIELD_NAMED,
      .help = "which replica takes a request",
@@ -482,6 +525,13 @@ static const sli_field scenario_fields[] = {
      .offset = offsetof(sli_scenario, slo),
      .section = &slo_section,
      .fallback = "{}"},
+    {.name = "quality",
+     .kind = SLI_FIELD_TABLE,
+     .help = "figures about answers that stand beside the results; nothing is computed from them",
+     .offset = offsetof(sli_scenario, quality),
+     .section = &quality_section,
+     .fallback = "[]",
+     .max_rows = QUALITY_MAX},
     {.name = "run",
      .kind = SLI_FIELD_SECTION,
      .help = "when to measure and when to stop",

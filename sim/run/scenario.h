@@ -90,10 +90,11 @@ typedef struct sli_scenario {
     sli_engine_options engine;
     sli_memory_config memory;
     sli_prefix_config prefix;
-    sli_named keep; /* a sli_keep_method, or none: its item is NULL then */
+    sli_named keep; /* a policy of kind keep, or none: its item is NULL then */
     sli_named route;
     sli_named workload;
     sli_slo slo;
+    sli_table quality; /* of sli_fact_quality */
     sli_run_config run;
     sli_output_config output;
 } sli_scenario;

@@ -3,8 +3,8 @@
  * same when it is read, and that comes out again from the same text.
  */
 #include "entry.h"
+#include "import/import.h"
 #include "model/architecture.h"
-#include "model/import.h"
 #include "model/params.h"
 #include "model/state.h"
 

@@ -5,7 +5,7 @@
  */
 #include "failing.h"
 
-#include "model/import.h"
+#include "import/import.h"
 #include "out/database.h"
 #include "out/directory.h"
 #include "run/execute.h"

@@ -11,7 +11,7 @@ declare -A height=(
     [sluice]=-1
     [base]=0 [kernel]=1 [config]=2
     [plug]=3 [hw]=3 [model]=3 [out]=3 [calib]=3
-    [cost]=4 [kv]=4
+    [import]=4 [cost]=4 [kv]=4
     [engine]=5 [cluster]=6 [run]=7 [cli]=8
     [workloads]=6 [policies]=6 # what may include them; what they may include is below
 )

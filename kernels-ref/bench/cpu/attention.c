@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { ROWS = 16, KEYS = 32, DIM = KREF_CPU_HEAD_DIM_MAX };
+enum { ROWS = 16, KEYS = 32, WIDTH = KREF_CPU_WIDTH_MAX };
 
 /* Below every score; a finite number, because the compiler may assume that all are. */
 #define LOWEST (-1e30F)
@@ -14,40 +14,48 @@ enum { ROWS = 16, KEYS = 32, DIM = KREF_CPU_HEAD_DIM_MAX };
 /* Rows of queries with what they have gathered so far. A row sees keys first .. end - 1. */
 typedef struct tile {
     int rows;
-    int head_dim;
+    int key_width;
+    int value_width;
     int first[ROWS];
     int end[ROWS];
     float highest[ROWS];
     float total[ROWS];
-    float queries[ROWS][DIM]; /* scaled */
-    float sums[ROWS][DIM];
+    float queries[ROWS][WIDTH]; /* scaled */
+    float sums[ROWS][WIDTH];
 } tile;
 
 /* A stretch of keys: transposed, so that a vector holds one element of all of them. */
 typedef struct stretch {
     int first;
     int count;
-    float keys[DIM][KEYS];
-    float values[KEYS][DIM];
+    float keys[WIDTH][KEYS];
+    float values[KEYS][WIDTH];
 } stretch;
+
+static void begin_tile(tile *it, const kref_cpu_rows *rows, int count) {
+    it->rows = count;
+    it->key_width = rows->key_width;
+    it->value_width = rows->value_width;
+}
 
 static void begin_row(tile *it, int row, const uint16_t *query, float scale, int first, int end) {
     it->first[row] = first;
     it->end[row] = end;
     it->highest[row] = LOWEST;
     it->total[row] = 0.0F;
-    for (int i = 0; i < it->head_dim; i++) {
+    for (int i = 0; i < it->key_width; i++) {
         it->queries[row][i] = scale * kref_cpu_widen(query[i]);
-        it->sums[row][i] = 0.0F;
     }
+    memset(it->sums[row], 0, (size_t)it->value_width * sizeof it->sums[row][0]);
 }
 
-static void put_key(stretch *keys, int at, const uint16_t *key, const uint16_t *value,
-                    int head_dim) {
-    for (int i = 0; i < head_dim; i++) {
-        keys->keys[i][at] = kref_cpu_widen(key[i]);
+/* The place `at` of a stretch gets a row, as a head sees it. */
+static void put_row(stretch *keys, int at, const kref_cpu_rows *rows, ptrdiff_t row, int kv_head) {
+    float key[WIDTH];
+    rows->load(rows->of, row, kv_head, key, keys->values[at]);
+    for (int i = 0; i < rows->key_width; i++) {
+        keys->keys[i][at] = key[i];
     }
-    kref_cpu_widen_all(value, keys->values[at], head_dim);
 }
 
 /* Scores of a row; those that it does not see, or that are not there, are lowest. */
@@ -55,7 +63,7 @@ static float score(const tile *it, int row, const stretch *keys, float scores[KE
     for (int j = 0; j < KEYS; j++) {
         scores[j] = 0.0F;
     }
-    for (int i = 0; i < it->head_dim; i++) {
+    for (int i = 0; i < it->key_width; i++) {
         float query = it->queries[row][i];
 #pragma omp simd
         for (int j = 0; j < KEYS; j++) {
@@ -90,13 +98,13 @@ static void take_row(tile *it, int row, const stretch *keys) {
     it->total[row] = it->total[row] * kept + total;
     float *sums = it->sums[row];
 #pragma omp simd
-    for (int i = 0; i < it->head_dim; i++) {
+    for (int i = 0; i < it->value_width; i++) {
         sums[i] *= kept;
     }
     for (int j = 0; j < keys->count; j++) {
         float weight = weights[j];
 #pragma omp simd
-        for (int i = 0; i < it->head_dim; i++) {
+        for (int i = 0; i < it->value_width; i++) {
             sums[i] += weight * keys->values[j][i];
         }
     }
@@ -110,7 +118,7 @@ static void take(tile *it, const stretch *keys) {
 
 static void end_row(const tile *it, int row, uint16_t *output) {
     float factor = it->total[row] > 0.0F ? 1.0F / it->total[row] : 0.0F;
-    for (int i = 0; i < it->head_dim; i++) {
+    for (int i = 0; i < it->value_width; i++) {
         output[i] = kref_cpu_narrow(it->sums[row][i] * factor);
     }
 }
@@ -131,18 +139,15 @@ static int least(int a, int b) {
 static void prefill_tile(const kref_cpu_prefill *it, int sequence, int head, int first, tile *rows,
                          stretch *keys) {
     const kref_cpu_heads *heads = &it->heads;
-    int head_dim = heads->head_dim;
     int tokens = it->key_starts[sequence + 1] - it->key_starts[sequence];
     int chunk = it->query_starts[sequence + 1] - it->query_starts[sequence];
-    ptrdiff_t kv_head = head / (heads->query_heads / heads->kv_heads);
-    ptrdiff_t query_stride = (ptrdiff_t)heads->query_heads * head_dim;
-    ptrdiff_t key_stride = (ptrdiff_t)heads->kv_heads * head_dim;
-    ptrdiff_t at = (it->query_starts[sequence] + first) * query_stride + (ptrdiff_t)head * head_dim;
-    rows->rows = least(ROWS, chunk - first);
-    rows->head_dim = head_dim;
+    int kv_head = head / (heads->query_heads / heads->kv_heads);
+    ptrdiff_t query = (ptrdiff_t)(it->query_starts[sequence] + first) * heads->query_heads + head;
+    begin_tile(rows, &it->rows, least(ROWS, chunk - first));
     for (int row = 0; row < rows->rows; row++) {
         int position = tokens - chunk + first + row;
-        begin_row(rows, row, it->queries + at + row * query_stride, heads->scale,
+        ptrdiff_t at = query + (ptrdiff_t)row * heads->query_heads;
+        begin_row(rows, row, it->queries + at * rows->key_width, heads->scale,
                   first_seen(heads, position), position + 1);
     }
     int end = rows->end[rows->rows - 1];
@@ -150,13 +155,13 @@ static void prefill_tile(const kref_cpu_prefill *it, int sequence, int head, int
         keys->first = key;
         keys->count = least(KEYS, end - key);
         for (int j = 0; j < keys->count; j++) {
-            ptrdiff_t its = (it->key_starts[sequence] + key + j) * key_stride + kv_head * head_dim;
-            put_key(keys, j, it->keys + its, it->values + its, head_dim);
+            put_row(keys, j, &it->rows, (ptrdiff_t)it->key_starts[sequence] + key + j, kv_head);
         }
         take(rows, keys);
     }
     for (int row = 0; row < rows->rows; row++) {
-        end_row(rows, row, it->outputs + at + row * query_stride);
+        ptrdiff_t at = query + (ptrdiff_t)row * heads->query_heads;
+        end_row(rows, row, it->outputs + at * rows->value_width);
     }
 }
 
@@ -187,15 +192,13 @@ void kref_cpu_prefill_attention(const kref_cpu_prefill *it) {
 static void decode_tile(const kref_cpu_decode *it, int sequence, int kv_head, int first, int count,
                         tile *rows, stretch *keys) {
     const kref_cpu_heads *heads = &it->heads;
-    int head_dim = heads->head_dim;
     int tokens = it->lengths[sequence];
     int start = first_seen(heads, tokens - 1);
     const int32_t *blocks = it->block_table + (ptrdiff_t)sequence * it->blocks_max;
-    ptrdiff_t at = ((ptrdiff_t)sequence * heads->query_heads + first) * head_dim;
-    rows->rows = count;
-    rows->head_dim = head_dim;
+    ptrdiff_t query = (ptrdiff_t)sequence * heads->query_heads + first;
+    begin_tile(rows, &it->rows, count);
     for (int row = 0; row < count; row++) {
-        begin_row(rows, row, it->queries + at + (ptrdiff_t)row * head_dim, heads->scale, start,
+        begin_row(rows, row, it->queries + (query + row) * rows->key_width, heads->scale, start,
                   tokens);
     }
     for (int key = start; key < tokens; key += KEYS) {
@@ -205,13 +208,12 @@ static void decode_tile(const kref_cpu_decode *it, int sequence, int kv_head, in
             int token = key + j;
             ptrdiff_t slot = (ptrdiff_t)blocks[token / it->block_tokens] * it->block_tokens +
                              token % it->block_tokens;
-            ptrdiff_t its = (slot * heads->kv_heads + kv_head) * head_dim;
-            put_key(keys, j, it->key_cache + its, it->value_cache + its, head_dim);
+            put_row(keys, j, &it->rows, slot, kv_head);
         }
         take(rows, keys);
     }
     for (int row = 0; row < count; row++) {
-        end_row(rows, row, it->outputs + at + (ptrdiff_t)row * head_dim);
+        end_row(rows, row, it->outputs + (query + row) * rows->value_width);
     }
 }
 

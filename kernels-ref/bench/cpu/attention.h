@@ -1,13 +1,14 @@
 /*
- * Prefill and paged decode attention on a CPU: the operations of their headers in cuda/, on bf16,
- * with scores, weights and sums in f32.
+ * Attention on a CPU, prefill and paged decode: keys 32 at a time with an online softmax, in
+ * vectors; heads and queries go to threads (OpenMP). Where keys and values come from is another
+ * file's concern: cpu/rows.h.
  *
- * Tiles of 16 queries, or of the query heads that share a key-value head, go to threads (OpenMP);
- * each walks over its keys 32 at a time with an online softmax, in vectors. Plain C; knows no
- * kernel. Tests hold them against the oracles. The caller owns all memory.
+ * Plain C; knows no kernel. Tests hold it against the oracles. The caller owns all memory.
  */
 #ifndef KREF_BENCH_CPU_ATTENTION_H
 #define KREF_BENCH_CPU_ATTENTION_H
+
+#include "bench/cpu/rows.h"
 
 #include <stdint.h>
 
@@ -15,24 +16,20 @@
 extern "C" {
 #endif
 
-enum { KREF_CPU_HEAD_DIM_MAX = 256 };
-
 typedef struct kref_cpu_heads {
     int query_heads;
     int kv_heads;
-    int head_dim;      /* at most KREF_CPU_HEAD_DIM_MAX */
     int window_tokens; /* 0 = all */
     float scale;
 } kref_cpu_heads;
 
 typedef struct kref_cpu_prefill {
     kref_cpu_heads heads;
-    const uint16_t *queries; /* [query tokens][query_heads][head_dim] */
-    const uint16_t *keys;    /* [key tokens][kv_heads][head_dim] */
-    const uint16_t *values;
+    kref_cpu_rows rows;          /* one a key token */
+    const uint16_t *queries;     /* [query tokens][query_heads][key_width] */
     const int32_t *query_starts; /* [sequences + 1] */
     const int32_t *key_starts;   /* [sequences + 1] */
-    uint16_t *outputs;           /* as queries */
+    uint16_t *outputs;           /* [query tokens][query_heads][value_width] */
     int sequences;
     int queries_max; /* of a sequence */
 } kref_cpu_prefill;
@@ -41,12 +38,11 @@ void kref_cpu_prefill_attention(const kref_cpu_prefill *prefill);
 
 typedef struct kref_cpu_decode {
     kref_cpu_heads heads;
-    const uint16_t *queries;   /* [sequences][query_heads][head_dim] */
-    const uint16_t *key_cache; /* [blocks][block_tokens][kv_heads][head_dim] */
-    const uint16_t *value_cache;
+    kref_cpu_rows rows;         /* one a slot of the cache, [blocks][block_tokens] */
+    const uint16_t *queries;    /* [sequences][query_heads][key_width] */
     const int32_t *block_table; /* [sequences][blocks_max] */
     const int32_t *lengths;     /* [sequences] */
-    uint16_t *outputs;          /* as queries */
+    uint16_t *outputs;          /* [sequences][query_heads][value_width] */
     int sequences;
     int block_tokens;
     int blocks_max;

@@ -1,9 +1,9 @@
 /*
  * A matrix product on a CPU: product = scale x left right^T, of bf16 or e4m3, sums in f32.
  *
- * Panels of 32 columns go to threads (OpenMP); each is widened, transposed and multiplied with all
- * rows, four at a time, in vectors. Plain C; knows no kernel. The caller owns all memory but a copy
- * of the left operand as floats; without memory nothing is computed and the answer is false.
+ * Panels of 32 columns go to threads (OpenMP), each with all rows: see cpu/panel.h. Plain C; knows
+ * no kernel. The caller owns all memory but a copy of the left operand as floats; without memory
+ * nothing is computed and the answer is false.
  */
 #ifndef KREF_BENCH_CPU_GEMM_H
 #define KREF_BENCH_CPU_GEMM_H

@@ -3,6 +3,7 @@
 #include "bench/array.h"
 #include "bench/cpu/elementwise.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 
 #include <cstring>
 
@@ -78,28 +79,24 @@ kref_work work(const shape &its) {
                                 args.is_gated);
 }
 
-class activation_job : public job {
+const char *activation_on_cpu(const activation_args &args, void *) {
+    kref_cpu_activation(plain(args.input), plain(args.output), args.rows, args.width,
+                        args.kind == activation_kind::gelu_tanh, args.is_gated);
+    return nullptr;
+}
+
+class activation_job : public kernel_job<activation_args> {
   public:
     activation_job(const shape &its, backend &on)
-        : is_cuda_(on.is_cuda()), args_(args_of(its)),
-          input_(on, count_of({its.rows, its.width, args_.is_gated ? 2 : 1}), 4.0F),
+        : kernel_job(on, {activation, activation_on_cpu}),
+          input_(on, count_of({its.rows, its.width, args_of(its).is_gated ? 2 : 1}), 4.0F),
           output_(on, count_of({its.rows, its.width})) {
+        args_ = args_of(its);
         args_.input = input_.data();
         args_.output = output_.data();
     }
 
-    const char *run(void *stream) override {
-        if (is_cuda_) {
-            return activation(args_, stream);
-        }
-        kref_cpu_activation(&input_.data()->bits, &output_.data()->bits, args_.rows, args_.width,
-                            args_.kind == activation_kind::gelu_tanh, args_.is_gated);
-        return nullptr;
-    }
-
   private:
-    bool is_cuda_;
-    activation_args args_;
     filled<bf16> input_;
     array<bf16> output_;
 };

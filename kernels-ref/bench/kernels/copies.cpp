@@ -1,7 +1,9 @@
 /* Blocks and rows of a cache that are copied, and rows that are quantised into one. */
 #include "bench/array.h"
-#include "bench/device_job.h"
+#include "bench/cache_formats.h"
+#include "bench/cpu/copy.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 #include "cuda/block_copy.h"
 #include "cuda/gather_rows.h"
 #include "cuda/kv_append.h"
@@ -19,19 +21,44 @@ template <typename Job> std::unique_ptr<job> prepare(const shape &its, backend &
     return std::make_unique<Job>(its, on);
 }
 
-/* ---- Blocks: gathered into a dense buffer, by one kernel or by a copy each ---- */
+/* ---- Blocks: gathered into a dense buffer, by one kernel or by copies of the runtime ---- */
+
+kref_cpu_blocks blocks_of(const block_copy_args &args) {
+    return {plain(args.source),
+            plain(args.target),
+            plain(args.source_blocks),
+            plain(args.target_blocks),
+            static_cast<size_t>(args.block_bytes),
+            args.blocks};
+}
+
+const char *copy_on_cpu(const block_copy_args &args, void *) {
+    kref_cpu_blocks blocks = blocks_of(args);
+    kref_cpu_block_copy(&blocks);
+    return nullptr;
+}
+
+const char *copy_each_on_cpu(const block_copy_args &args, void *) {
+    kref_cpu_blocks blocks = blocks_of(args);
+    kref_cpu_block_copy_each(&blocks);
+    return nullptr;
+}
 
 struct way {
     const char *name;
-    bool is_each;      /* a copy of the runtime for each block */
-    bool is_from_host; /* out of pinned memory */
+    memory source;      /* of the device, or the host's, pinned */
+    bool is_by_runtime; /* which reads its list on the host */
+    bool is_batch;      /* which no graph holds */
+    kernel_calls<block_copy_args> calls;
 };
 
-constexpr way ways[] = {
-    {"device", false, false},
-    {"device_each", true, false},
-    {"host", false, true},
-    {"host_each", true, true},
+const way ways[] = {
+    {"device", memory::device, false, false, {block_copy, copy_on_cpu}},
+    {"device_each", memory::device, true, false, {block_copy_each, copy_each_on_cpu}},
+    {"device_batch", memory::device, true, true, {block_copy_batch, copy_each_on_cpu}},
+    {"host", memory::host, false, false, {block_copy, copy_on_cpu}},
+    {"host_each", memory::host, true, false, {block_copy_each, copy_each_on_cpu}},
+    {"host_batch", memory::host, true, true, {block_copy_batch, copy_each_on_cpu}},
 };
 
 const way *find_way(const char *name) {
@@ -76,7 +103,8 @@ block_copy_args copy_args_of(const shape &its) {
 
 const char *refuse_copy(const shape &its) {
     if (find_way(its.variant) == nullptr) {
-        return "block_copy: variant must be device, device_each, host or host_each";
+        return "block_copy: variant must be device, device_each, device_batch, host, host_each or "
+               "host_batch";
     }
     if (its.pieces > LIST_MAX) {
         return "block_copy: the bench measures at most 16777216 pieces";
@@ -89,19 +117,20 @@ kref_work copy_work(const shape &its) {
     return kref_block_copy_work(its.pieces, its.piece_bytes, 1);
 }
 
-class copy_job : public device_job<block_copy_args> {
+class copy_job : public kernel_job<block_copy_args> {
   public:
     copy_job(const shape &its, backend &on)
-        : device_job(find_way(its.variant)->is_each ? block_copy_each : block_copy),
-          source_(on, words_of(its),
-                  find_way(its.variant)->is_from_host ? memory::host : memory::device),
-          target_(on, words_of(its)),
-          list_(on, scattered(its.pieces),
-                find_way(its.variant)->is_each ? memory::host : memory::device) {
+        : kernel_job(on, find_way(its.variant)->calls), way_(*find_way(its.variant)),
+          source_(on, words_of(its), way_.source), target_(on, words_of(its)),
+          list_(on, scattered(its.pieces), way_.is_by_runtime ? memory::host : memory::device) {
         args_ = copy_args_of(its);
         args_.source = source_.data();
         args_.target = target_.data();
         args_.source_blocks = list_.data();
+    }
+
+    bool can_be_captured() const override {
+        return !way_.is_batch;
     }
 
   private:
@@ -109,6 +138,7 @@ class copy_job : public device_job<block_copy_args> {
         return count_of({its.pieces, its.piece_bytes / 4});
     }
 
+    const way &way_;
     array<uint32_t> source_;
     array<uint32_t> target_;
     array<int32_t> list_;
@@ -177,10 +207,25 @@ std::vector<int32_t> chosen_of(const shape &its) {
     return all;
 }
 
-class gather_job : public device_job<gather_rows_args> {
+const char *gather_on_cpu(const gather_rows_args &args, void *) {
+    kref_cpu_gather gather = {};
+    gather.cache = plain(args.cache);
+    gather.block_table = plain(args.block_table);
+    gather.chosen = plain(args.chosen);
+    gather.rows = plain(args.rows);
+    gather.sequences = args.sequences;
+    gather.top = args.top;
+    gather.width = args.width;
+    gather.block_tokens = args.block_tokens;
+    gather.blocks_max = args.blocks_max;
+    kref_cpu_gather_rows(&gather);
+    return nullptr;
+}
+
+class gather_job : public kernel_job<gather_rows_args> {
   public:
     gather_job(const shape &its, backend &on)
-        : device_job(gather_rows),
+        : kernel_job(on, {gather_rows, gather_on_cpu}),
           cache_(on, count_of({its.sequences, blocks_of(its), its.block_tokens, its.width})),
           block_table_(on, scattered(its.sequences * blocks_of(its))), chosen_(on, chosen_of(its)),
           rows_(on, count_of({its.sequences, its.chosen, its.width})) {
@@ -200,27 +245,6 @@ class gather_job : public device_job<gather_rows_args> {
 
 /* ---- Rows that are quantised ---- */
 
-struct format {
-    const char *name;
-    cache_format of;
-    kref_cache_format form;
-};
-
-constexpr format formats[] = {
-    {"fp8", cache_format::fp8, KREF_CACHE_FP8},
-    {"int8", cache_format::int8, KREF_CACHE_INT8},
-    {"q4_0", cache_format::q4_0, KREF_CACHE_Q4_0},
-};
-
-const format *find_format(const char *name) {
-    for (const format &it : formats) {
-        if (strcmp(it.name, name) == 0) {
-            return &it;
-        }
-    }
-    return nullptr;
-}
-
 shape append_shape(const char *variant, int64_t rows, int64_t kv_heads, int64_t head_dim) {
     shape its = sli_no_measurement;
     its.variant = variant;
@@ -233,7 +257,7 @@ shape append_shape(const char *variant, int64_t rows, int64_t kv_heads, int64_t 
 
 std::vector<shape> append_shapes(bool is_quick) {
     std::vector<shape> all;
-    for (const format &it : formats) {
+    for (const named_format &it : cache_formats) {
         if (is_quick) {
             all.push_back(append_shape(it.name, 7, 2, 64));
             continue;
@@ -284,10 +308,23 @@ kref_work append_work(const shape &its) {
                                its.head_dim);
 }
 
-class append_job : public device_job<kv_append_args> {
+kref_cpu_appended appended_of(const append_target &to) {
+    return {plain(to.rows), plain(to.codes), plain(to.scales), plain(to.head_scales)};
+}
+
+const char *append_on_cpu(const kv_append_args &args, void *) {
+    kref_cpu_layout layout = {cpu_format(args.format), args.kv_heads, args.head_dim};
+    kref_cpu_appended keys = appended_of(args.keys);
+    kref_cpu_appended values = appended_of(args.values);
+    kref_cpu_append(&layout, &keys, &values, plain(args.slots), args.tokens);
+    return nullptr;
+}
+
+class append_job : public kernel_job<kv_append_args> {
   public:
     append_job(const shape &its, backend &on)
-        : device_job(kv_append), rows_(on, count_of({its.rows, its.kv_heads, its.head_dim})),
+        : kernel_job(on, {kv_append, append_on_cpu}),
+          rows_(on, count_of({its.rows, its.kv_heads, its.head_dim})),
           other_rows_(on, count_of({its.rows, its.kv_heads, its.head_dim})),
           codes_(on, codes_of(its)), other_codes_(on, codes_of(its)), scales_(on, scales_of(its)),
           other_scales_(on, scales_of(its)), head_scales_(on, its.kv_heads, 0.01F),
@@ -328,9 +365,9 @@ class append_job : public device_job<kv_append_args> {
 extern const kernel block_copy_kernel;
 const kernel block_copy_kernel = {
     "block_copy",
-    "blocks gathered from the device or the host, by one kernel or a copy each",
+    "blocks gathered from the device or the host, by one kernel, a copy each, or a batch of copies",
     "variant pieces piece_bytes",
-    "cuda",
+    "cpu cuda",
     false,
     copy_shapes,
     refuse_copy,
@@ -343,7 +380,7 @@ const kernel gather_rows_kernel = {
     "gather_rows",
     "the rows of a paged cache that an index has chosen",
     "element sequences tokens block_tokens width chosen",
-    "cuda",
+    "cpu cuda",
     false,
     gather_shapes,
     refuse_gather,
@@ -356,7 +393,7 @@ const kernel kv_append_kernel = {
     "kv_append",
     "keys and values quantised into their slots; rows are tokens",
     "variant element kv_heads head_dim rows",
-    "cuda",
+    "cpu cuda",
     false,
     append_shapes,
     refuse_append,

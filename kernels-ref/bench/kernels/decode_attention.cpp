@@ -3,6 +3,7 @@
 #include "bench/array.h"
 #include "bench/cpu/attention.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 
 namespace kref::bench {
 
@@ -95,17 +96,35 @@ kref_work work(const shape &its) {
     return kref_decode_attention_work(&form);
 }
 
-class decode_job : public job {
+const char *decode_on_cpu(const decode_attention_args &args, void *) {
+    kref_cpu_plain rows = {plain(args.key_cache), plain(args.value_cache), args.kv_heads,
+                           args.head_dim};
+    kref_cpu_decode decode = {};
+    decode.heads = {args.query_heads, args.kv_heads, args.window_tokens, args.scale};
+    decode.rows = kref_cpu_plain_rows(&rows);
+    decode.queries = plain(args.queries);
+    decode.block_table = plain(args.block_table);
+    decode.lengths = plain(args.lengths);
+    decode.outputs = plain(args.outputs);
+    decode.sequences = args.sequences;
+    decode.block_tokens = args.block_tokens;
+    decode.blocks_max = args.blocks_max;
+    kref_cpu_decode_attention(&decode);
+    return nullptr;
+}
+
+class decode_job : public kernel_job<decode_attention_args> {
   public:
     decode_job(const shape &its, backend &on)
-        : is_cuda_(on.is_cuda()),
+        : kernel_job(on, {decode_attention, decode_on_cpu}),
           queries_(on, count_of({its.sequences, its.query_heads, its.head_dim})),
           keys_(on, cache_of(its)), values_(on, cache_of(its)),
           outputs_(on, count_of({its.sequences, its.query_heads, its.head_dim})),
           block_table_(on, scattered(its.sequences * blocks_of(its))),
           lengths_(on,
                    std::vector<int32_t>(static_cast<size_t>(its.sequences), to_int(its.tokens))),
-          args_(args_of(its)), workspace_(on, decode_attention_workspace(args_)) {
+          workspace_(on, decode_attention_workspace(args_of(its))) {
+        args_ = args_of(its);
         args_.queries = queries_.data();
         args_.key_cache = keys_.data();
         args_.value_cache = values_.data();
@@ -115,40 +134,18 @@ class decode_job : public job {
         args_.workspace = args_.splits > 1 ? workspace_.data() : nullptr;
     }
 
-    const char *run(void *stream) override {
-        if (is_cuda_) {
-            return decode_attention(args_, stream);
-        }
-        kref_cpu_decode decode = {};
-        decode.heads = {args_.query_heads, args_.kv_heads, args_.head_dim, args_.window_tokens,
-                        args_.scale};
-        decode.queries = &queries_.data()->bits;
-        decode.key_cache = &keys_.data()->bits;
-        decode.value_cache = &values_.data()->bits;
-        decode.block_table = block_table_.data();
-        decode.lengths = lengths_.data();
-        decode.outputs = &outputs_.data()->bits;
-        decode.sequences = args_.sequences;
-        decode.block_tokens = args_.block_tokens;
-        decode.blocks_max = args_.blocks_max;
-        kref_cpu_decode_attention(&decode);
-        return nullptr;
-    }
-
   private:
     static int64_t cache_of(const shape &its) {
         return count_of(
             {its.sequences, blocks_of(its), its.block_tokens, its.kv_heads, its.head_dim});
     }
 
-    bool is_cuda_;
     filled<bf16> queries_;
     filled<bf16> keys_;
     filled<bf16> values_;
     array<bf16> outputs_;
     array<int32_t> block_table_;
     array<int32_t> lengths_;
-    decode_attention_args args_;
     array<float> workspace_;
 };
 

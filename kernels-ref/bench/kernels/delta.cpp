@@ -1,8 +1,9 @@
 /* Linear attention with a gated delta rule: token by token, and in chunks. */
 #include "figures/delta.h"
 #include "bench/array.h"
-#include "bench/device_job.h"
+#include "bench/cpu/delta.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 #include "cuda/delta_rule.h"
 
 #include <cstring>
@@ -115,12 +116,34 @@ kref_work prefill_work(const shape &its) {
     return work_by(kref_delta_prefill_work, its);
 }
 
+const char *rule_on_cpu(const delta_rule_args &args, void *) {
+    kref_cpu_delta rule = {};
+    rule.queries = plain(args.queries);
+    rule.keys = plain(args.keys);
+    rule.values = plain(args.values);
+    rule.log_decays = plain(args.log_decays);
+    rule.strengths = plain(args.strengths);
+    rule.starts = plain(args.starts);
+    rule.slots = plain(args.slots);
+    rule.states = plain(args.states);
+    rule.outputs = plain(args.outputs);
+    rule.sequences = args.sequences;
+    rule.key_heads = args.key_heads;
+    rule.heads = args.heads;
+    rule.key_dim = args.key_dim;
+    rule.value_dim = args.value_dim;
+    rule.has_channel_decays = args.has_channel_decays;
+    rule.scale = args.scale;
+    kref_cpu_delta_rule(&rule);
+    return nullptr;
+}
+
 /* Keys of a length below 1, decays below 0 and strengths below 1 keep the state from growing over
  * thousands of runs. */
-class delta_job : public device_job<delta_rule_args> {
+class delta_job : public kernel_job<delta_rule_args> {
   public:
-    delta_job(const shape &its, backend &on, call kernel)
-        : device_job(kernel), queries_(on, keys_of(its), key_size(its)),
+    delta_job(const shape &its, backend &on, kernel_call<delta_rule_args> kernel)
+        : kernel_job(on, {kernel, rule_on_cpu}), queries_(on, keys_of(its), key_size(its)),
           keys_(on, keys_of(its), key_size(its)), values_(on, values_of(its)),
           log_decays_(on, decays_of(its), -0.01F),
           strengths_(on, count_of({tokens_of(its), its.query_heads}), 0.5F),
@@ -181,7 +204,7 @@ const kernel delta_step_kernel = {
     "delta_step",
     "a gated delta rule token by token, from state to state",
     "variant element sequences query_tokens query_heads kv_heads head_dim value_dim",
-    "cuda",
+    "cpu cuda",
     false,
     step_shapes,
     refusal,
@@ -194,7 +217,7 @@ const kernel delta_prefill_kernel = {
     "delta_prefill",
     "a gated delta rule in chunks of 16 tokens",
     "variant element sequences query_tokens query_heads kv_heads head_dim value_dim",
-    "cuda",
+    "cpu cuda",
     true,
     prefill_shapes,
     refusal,

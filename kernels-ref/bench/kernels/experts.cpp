@@ -1,8 +1,9 @@
 /* A mixture of experts: router, order, product of the experts, sum. Each token chooses experts that
  * lie evenly, so all are equally busy. */
+#include "bench/cpu/experts.h"
 #include "bench/array.h"
-#include "bench/device_job.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 #include "cuda/expert_gemm.h"
 #include "cuda/expert_sum.h"
 #include "cuda/router.h"
@@ -106,11 +107,18 @@ kref_work router_work(const shape &its) {
     return kref_router_work(its.rows, its.experts, its.chosen);
 }
 
-class router_job : public device_job<router_args> {
+const char *route_on_cpu(const router_args &args, void *) {
+    kref_cpu_route(plain(args.scores), plain(args.chosen), plain(args.weights), args.tokens,
+                   args.experts, args.top_k, args.is_normalised);
+    return nullptr;
+}
+
+class router_job : public kernel_job<router_args> {
   public:
     router_job(const shape &its, backend &on)
-        : device_job(router), scores_(on, count_of({its.rows, its.experts}), 4.0F),
-          chosen_(on, pairs_of(its)), weights_(on, pairs_of(its)) {
+        : kernel_job(on, {router, route_on_cpu}),
+          scores_(on, count_of({its.rows, its.experts}), 4.0F), chosen_(on, pairs_of(its)),
+          weights_(on, pairs_of(its)) {
         args_ = router_args_of(its);
         args_.scores = scores_.data();
         args_.chosen = chosen_.data();
@@ -125,14 +133,22 @@ class router_job : public device_job<router_args> {
 
 /* ---- Order ---- */
 
+/* Tiles are for a device. */
+const char *order_on_cpu(const expert_order_args &args, void *) {
+    const expert_groups &groups = args.groups;
+    kref_cpu_expert_order(plain(args.chosen), groups.pairs, groups.experts, plain(groups.starts),
+                          plain(groups.order), plain(groups.places));
+    return nullptr;
+}
+
 /* Groups with their memory, and what sorts into them. */
-class order_job : public device_job<expert_order_args> {
+class order_job : public kernel_job<expert_order_args> {
   public:
     order_job(const shape &its, backend &on)
-        : device_job(expert_order), groups_(sizes_of(its)), chosen_(on, chosen_of(its)),
-          starts_(on, its.experts + 1), order_(on, pairs_of(its)), places_(on, pairs_of(its)),
-          tiles_(on, 2 * int64_t{expert_tiles_max(groups_)}), tile_count_(on, 1),
-          workspace_(on, expert_order_workspace(groups_)) {
+        : kernel_job(on, {expert_order, order_on_cpu}), groups_(sizes_of(its)),
+          chosen_(on, chosen_of(its)), starts_(on, its.experts + 1), order_(on, pairs_of(its)),
+          places_(on, pairs_of(its)), tiles_(on, 2 * int64_t{expert_tiles_max(groups_)}),
+          tile_count_(on, 1), workspace_(on, expert_order_workspace(groups_)) {
         groups_.starts = starts_.data();
         groups_.order = order_.data();
         groups_.places = places_.data();
@@ -221,11 +237,27 @@ kref_work gemm_work(const shape &its) {
     return kref_expert_gemm_work(&form);
 }
 
+const char *gemm_on_cpu(const expert_gemm_args &args, void *) {
+    kref_cpu_expert_product product = {};
+    product.rows = plain(args.rows);
+    product.weights = plain(args.weights);
+    product.starts = plain(args.groups.starts);
+    product.order = plain(args.groups.order);
+    product.product = plain(args.product);
+    product.pairs = args.groups.pairs;
+    product.experts = args.groups.experts;
+    product.top_k = args.top_k;
+    product.n = args.n;
+    product.k = args.k;
+    return kref_cpu_expert_gemm(&product) ? nullptr : not_enough_memory;
+}
+
 /* The first run sorts the pairs, which later ones find done. */
-class expert_gemm_job : public device_job<expert_gemm_args> {
+class expert_gemm_job : public kernel_job<expert_gemm_args> {
   public:
     expert_gemm_job(const shape &its, backend &on)
-        : device_job(expert_gemm), order_(its, on), rows_(on, count_of({its.rows, its.depth})),
+        : kernel_job(on, {expert_gemm, gemm_on_cpu}), order_(its, on),
+          rows_(on, count_of({its.rows, its.depth})),
           weights_(on, count_of({its.experts, its.width, its.depth})),
           product_(on, count_of({pairs_of(its), its.width})) {
         args_ = gemm_args_of(its);
@@ -238,7 +270,7 @@ class expert_gemm_job : public device_job<expert_gemm_args> {
     const char *run(void *stream) override {
         const char *error = is_sorted_ ? nullptr : order_.run(stream);
         is_sorted_ = error == nullptr;
-        return error == nullptr ? device_job::run(stream) : error;
+        return error == nullptr ? kernel_job::run(stream) : error;
     }
 
   private:
@@ -289,10 +321,16 @@ kref_work sum_work(const shape &its) {
     return kref_expert_sum_work(its.rows, its.chosen, its.width, sizeof(bf16));
 }
 
-class expert_sum_job : public device_job<expert_sum_args> {
+const char *sum_on_cpu(const expert_sum_args &args, void *) {
+    kref_cpu_expert_sum(plain(args.rows), plain(args.places), plain(args.weights), plain(args.sums),
+                        args.tokens, args.top_k, args.width);
+    return nullptr;
+}
+
+class expert_sum_job : public kernel_job<expert_sum_args> {
   public:
     expert_sum_job(const shape &its, backend &on)
-        : device_job(expert_sum), rows_(on, count_of({pairs_of(its), its.width})),
+        : kernel_job(on, {expert_sum, sum_on_cpu}), rows_(on, count_of({pairs_of(its), its.width})),
           places_(on, scattered(pairs_of(its))), weights_(on, pairs_of(its)),
           sums_(on, count_of({its.rows, its.width})) {
         args_ = sum_args_of(its);
@@ -320,7 +358,7 @@ const kernel router_kernel = {
     "router",
     "which experts a token goes to",
     "element rows experts chosen",
-    "cuda",
+    "cpu cuda",
     false,
     router_shapes,
     refuse_router,
@@ -333,7 +371,7 @@ const kernel expert_order_kernel = {
     "expert_order",
     "tokens sorted by expert",
     "element rows experts chosen",
-    "cuda",
+    "cpu cuda",
     false,
     order_shapes,
     refuse_order,
@@ -346,7 +384,7 @@ const kernel expert_gemm_kernel = {
     "expert_gemm",
     "the product of each expert with its rows",
     "element rows width depth experts chosen",
-    "cuda",
+    "cpu cuda",
     true,
     gemm_shapes,
     refuse_gemm,
@@ -359,7 +397,7 @@ const kernel expert_sum_kernel = {
     "expert_sum",
     "the weighted sum of what the experts of a token say",
     "element rows width chosen",
-    "cuda",
+    "cpu cuda",
     false,
     sum_shapes,
     refuse_sum,

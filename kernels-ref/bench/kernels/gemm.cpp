@@ -3,6 +3,7 @@
 #include "bench/array.h"
 #include "bench/cpu/gemm.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 #include "cuda/library_gemm.h"
 
 #include <cstring>
@@ -91,19 +92,6 @@ template <typename Element> class operands {
         return args_;
     }
 
-    const char *run_on_cpu() const {
-        kref_cpu_product product = {};
-        product.left = left_.data();
-        product.right = right_.data();
-        product.product = &product_.data()->bits;
-        product.element_bytes = sizeof(Element);
-        product.m = args_.m;
-        product.n = args_.n;
-        product.k = args_.k;
-        product.scale = args_.scale;
-        return kref_cpu_gemm(&product) ? nullptr : not_enough_memory;
-    }
-
   private:
     filled<Element> left_;
     filled<Element> right_;
@@ -111,17 +99,27 @@ template <typename Element> class operands {
     gemm_args<Element> args_;
 };
 
-template <typename Element> class gemm_job : public job {
-  public:
-    gemm_job(const shape &its, backend &on) : is_cuda_(on.is_cuda()), operands_(its, on) {
-    }
+template <typename Element> const char *gemm_on_cpu(const gemm_args<Element> &args, void *) {
+    kref_cpu_product product = {};
+    product.left = args.left.address(0);
+    product.right = args.right.address(0);
+    product.product = plain(args.product);
+    product.element_bytes = sizeof(Element);
+    product.m = args.m;
+    product.n = args.n;
+    product.k = args.k;
+    product.scale = args.scale;
+    return kref_cpu_gemm(&product) ? nullptr : not_enough_memory;
+}
 
-    const char *run(void *stream) override {
-        return is_cuda_ ? gemm(operands_.args(), stream) : operands_.run_on_cpu();
+template <typename Element> class gemm_job : public kernel_job<gemm_args<Element>> {
+  public:
+    gemm_job(const shape &its, backend &on)
+        : kernel_job<gemm_args<Element>>(on, {gemm, gemm_on_cpu}), operands_(its, on) {
+        this->args_ = operands_.args();
     }
 
   private:
-    bool is_cuda_;
     operands<Element> operands_;
 };
 

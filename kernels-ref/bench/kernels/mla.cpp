@@ -2,8 +2,9 @@
 #include "cuda/mla.h"
 
 #include "bench/array.h"
-#include "bench/device_job.h"
+#include "bench/cpu/attention.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 #include "cuda/mla_decode.h"
 #include "cuda/mla_prefill.h"
 
@@ -96,10 +97,27 @@ kref_work decode_work(const shape &its) {
     return kref_mla_decode_work(&form);
 }
 
-class decode_job : public device_job<mla_decode_args> {
+const char *decode_on_cpu(const mla_decode_args &args, void *) {
+    kref_cpu_latent rows = {plain(args.cache), MLA_LATENT, MLA_ROPE};
+    kref_cpu_decode decode = {};
+    decode.heads = {args.heads, 1, 0, args.scale};
+    decode.rows = kref_cpu_latent_rows(&rows);
+    decode.queries = plain(args.queries);
+    decode.block_table = plain(args.block_table);
+    decode.lengths = plain(args.lengths);
+    decode.outputs = plain(args.outputs);
+    decode.sequences = args.sequences;
+    decode.block_tokens = args.block_tokens;
+    decode.blocks_max = args.blocks_max;
+    kref_cpu_decode_attention(&decode);
+    return nullptr;
+}
+
+class decode_job : public kernel_job<mla_decode_args> {
   public:
     decode_job(const shape &its, backend &on)
-        : device_job(mla_decode), queries_(on, count_of({its.sequences, its.query_heads, MLA_ROW})),
+        : kernel_job(on, {mla_decode, decode_on_cpu}),
+          queries_(on, count_of({its.sequences, its.query_heads, MLA_ROW})),
           cache_(on, count_of({its.sequences, blocks_of(its), its.block_tokens, MLA_ROW})),
           block_table_(on, scattered(its.sequences * blocks_of(its))),
           lengths_(on, same_numbers(its.sequences, its.tokens)),
@@ -196,10 +214,31 @@ kref_work prefill_work(const shape &its) {
     return kref_mla_prefill_work(&form);
 }
 
-class prefill_job : public device_job<mla_prefill_args> {
+const char *prefill_on_cpu(const mla_prefill_args &args, void *) {
+    kref_cpu_expanded rows = {};
+    rows.shared = {plain(args.rows), MLA_LATENT, MLA_ROPE};
+    rows.expanded = plain(args.expanded);
+    rows.kv_heads = args.heads;
+    rows.nope = MLA_NOPE;
+    rows.value = MLA_VALUE;
+    kref_cpu_prefill prefill = {};
+    prefill.heads = {args.heads, args.heads, 0, args.scale};
+    prefill.rows = kref_cpu_expanded_rows(&rows);
+    prefill.queries = plain(args.queries);
+    prefill.query_starts = plain(args.query_starts);
+    prefill.key_starts = plain(args.key_starts);
+    prefill.outputs = plain(args.outputs);
+    prefill.sequences = args.sequences;
+    prefill.queries_max = args.queries_max;
+    kref_cpu_prefill_attention(&prefill);
+    return nullptr;
+}
+
+class prefill_job : public kernel_job<mla_prefill_args> {
   public:
     prefill_job(const shape &its, backend &on)
-        : device_job(mla_prefill), queries_(on, rows_of(its, its.query_tokens, MLA_KEY)),
+        : kernel_job(on, {mla_prefill, prefill_on_cpu}),
+          queries_(on, rows_of(its, its.query_tokens, MLA_KEY)),
           expanded_(on, rows_of(its, its.tokens, MLA_EXPANDED)),
           rows_(on, count_of({its.sequences, its.tokens, MLA_ROW})),
           query_starts_(on, starts_of_equals(its.sequences, its.query_tokens)),
@@ -238,7 +277,7 @@ const kernel mla_decode_kernel = {
     "mla_decode",
     "absorbed latent attention of one token a sequence over paged latents",
     "element sequences tokens query_heads head_dim rope_dim block_tokens splits",
-    "cuda",
+    "cpu cuda",
     true,
     decode_shapes,
     refuse_decode,
@@ -251,7 +290,7 @@ const kernel mla_prefill_kernel = {
     "mla_prefill",
     "latent attention of chunks, keys and values expanded before",
     "element sequences query_tokens tokens query_heads head_dim value_dim rope_dim",
-    "cuda",
+    "cpu cuda",
     true,
     prefill_shapes,
     refuse_prefill,

@@ -3,6 +3,7 @@
 #include "bench/array.h"
 #include "bench/cpu/attention.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 
 namespace kref::bench {
 
@@ -83,38 +84,35 @@ kref_work work(const shape &its) {
     return kref_prefill_attention_work(&form);
 }
 
-class prefill_job : public job {
+const char *prefill_on_cpu(const prefill_attention_args &args, void *) {
+    kref_cpu_plain rows = {plain(args.keys), plain(args.values), args.kv_heads, args.head_dim};
+    kref_cpu_prefill prefill = {};
+    prefill.heads = {args.query_heads, args.kv_heads, args.window_tokens, args.scale};
+    prefill.rows = kref_cpu_plain_rows(&rows);
+    prefill.queries = plain(args.queries);
+    prefill.query_starts = plain(args.query_starts);
+    prefill.key_starts = plain(args.key_starts);
+    prefill.outputs = plain(args.outputs);
+    prefill.sequences = args.sequences;
+    prefill.queries_max = args.queries_max;
+    kref_cpu_prefill_attention(&prefill);
+    return nullptr;
+}
+
+class prefill_job : public kernel_job<prefill_attention_args> {
   public:
     prefill_job(const shape &its, backend &on)
-        : is_cuda_(on.is_cuda()), queries_(on, queries_of(its)), keys_(on, keys_of(its)),
-          values_(on, keys_of(its)), outputs_(on, queries_of(its)),
+        : kernel_job(on, {prefill_attention, prefill_on_cpu}), queries_(on, queries_of(its)),
+          keys_(on, keys_of(its)), values_(on, keys_of(its)), outputs_(on, queries_of(its)),
           query_starts_(on, starts_of_equals(its.sequences, its.query_tokens)),
-          key_starts_(on, starts_of_equals(its.sequences, its.tokens)), args_(args_of(its)) {
+          key_starts_(on, starts_of_equals(its.sequences, its.tokens)) {
+        args_ = args_of(its);
         args_.queries = queries_.data();
         args_.keys = keys_.data();
         args_.values = values_.data();
         args_.query_starts = query_starts_.data();
         args_.key_starts = key_starts_.data();
         args_.outputs = outputs_.data();
-    }
-
-    const char *run(void *stream) override {
-        if (is_cuda_) {
-            return prefill_attention(args_, stream);
-        }
-        kref_cpu_prefill prefill = {};
-        prefill.heads = {args_.query_heads, args_.kv_heads, args_.head_dim, args_.window_tokens,
-                         args_.scale};
-        prefill.queries = &queries_.data()->bits;
-        prefill.keys = &keys_.data()->bits;
-        prefill.values = &values_.data()->bits;
-        prefill.query_starts = query_starts_.data();
-        prefill.key_starts = key_starts_.data();
-        prefill.outputs = &outputs_.data()->bits;
-        prefill.sequences = args_.sequences;
-        prefill.queries_max = args_.queries_max;
-        kref_cpu_prefill_attention(&prefill);
-        return nullptr;
     }
 
   private:
@@ -125,14 +123,12 @@ class prefill_job : public job {
         return count_of({its.sequences, its.tokens, its.kv_heads, its.head_dim});
     }
 
-    bool is_cuda_;
     filled<bf16> queries_;
     filled<bf16> keys_;
     filled<bf16> values_;
     array<bf16> outputs_;
     array<int32_t> query_starts_;
     array<int32_t> key_starts_;
-    prefill_attention_args args_;
 };
 
 std::unique_ptr<job> prepare(const shape &its, backend &on) {

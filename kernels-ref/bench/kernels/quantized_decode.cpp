@@ -1,8 +1,10 @@
 #include "cuda/quantized_decode.h"
 
 #include "bench/array.h"
-#include "bench/device_job.h"
+#include "bench/cache_formats.h"
+#include "bench/cpu/attention.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 #include "figures/quantized.h"
 
 #include <cstring>
@@ -12,27 +14,6 @@ namespace kref::bench {
 namespace {
 
 constexpr int64_t BLOCKS_MAX = 16777216;
-
-struct format {
-    const char *name;
-    cache_format of;
-    kref_cache_format form;
-};
-
-constexpr format formats[] = {
-    {"fp8", cache_format::fp8, KREF_CACHE_FP8},
-    {"int8", cache_format::int8, KREF_CACHE_INT8},
-    {"q4_0", cache_format::q4_0, KREF_CACHE_Q4_0},
-};
-
-const format *find(const char *name) {
-    for (const format &it : formats) {
-        if (strcmp(it.name, name) == 0) {
-            return &it;
-        }
-    }
-    return nullptr;
-}
 
 shape shape_of(const char *element, int64_t sequences, int64_t tokens, int64_t splits) {
     shape its = sli_no_measurement;
@@ -50,7 +31,7 @@ shape shape_of(const char *element, int64_t sequences, int64_t tokens, int64_t s
 
 std::vector<shape> shapes(bool is_quick) {
     std::vector<shape> all;
-    for (const format &it : formats) {
+    for (const named_format &it : cache_formats) {
         if (is_quick) {
             shape small = shape_of(it.name, 2, 70, 2);
             small.query_heads = 4;
@@ -74,7 +55,7 @@ int64_t blocks_of(const shape &its) {
 
 quantized_decode_args args_of(const shape &its) {
     quantized_decode_args args = {};
-    args.format = find(its.element)->of;
+    args.format = find_format(its.element)->of;
     args.attention.sequences = to_int(its.sequences);
     args.attention.query_heads = to_int(its.query_heads);
     args.attention.kv_heads = to_int(its.kv_heads);
@@ -97,7 +78,7 @@ void put_scales(quantized_decode_args *args, const fp16 *scales, const float *he
 }
 
 const char *refusal(const shape &its) {
-    if (find(its.element) == nullptr) {
+    if (find_format(its.element) == nullptr) {
         return "quantized_decode: element must be fp8, int8 or q4_0";
     }
     if (its.splits > 65535) {
@@ -130,14 +111,39 @@ kref_work work(const shape &its) {
     form.window_tokens = to_int(its.window_tokens);
     form.splits = to_int(its.splits);
     form.output_bytes = sizeof(bf16);
-    return kref_quantized_decode_work(&form, find(its.element)->form);
+    return kref_quantized_decode_work(&form, find_format(its.element)->form);
+}
+
+kref_cpu_codes codes_of(const quantized_rows &rows) {
+    return {plain(rows.codes), plain(rows.scales), plain(rows.head_scales)};
+}
+
+const char *decode_on_cpu(const quantized_decode_args &args, void *) {
+    const decode_attention_args &attention = args.attention;
+    kref_cpu_coded cache = {};
+    cache.layout = {cpu_format(args.format), attention.kv_heads, attention.head_dim};
+    cache.keys = codes_of(args.keys);
+    cache.values = codes_of(args.values);
+    kref_cpu_decode decode = {};
+    decode.heads = {attention.query_heads, attention.kv_heads, attention.window_tokens,
+                    attention.scale};
+    decode.rows = kref_cpu_coded_rows(&cache);
+    decode.queries = plain(attention.queries);
+    decode.block_table = plain(attention.block_table);
+    decode.lengths = plain(attention.lengths);
+    decode.outputs = plain(attention.outputs);
+    decode.sequences = attention.sequences;
+    decode.block_tokens = attention.block_tokens;
+    decode.blocks_max = attention.blocks_max;
+    kref_cpu_decode_attention(&decode);
+    return nullptr;
 }
 
 /* Codes of e4m3 are numbers; of the others any byte is one. Scales are fp16, 2^-7 each. */
-class quantized_job : public device_job<quantized_decode_args> {
+class quantized_job : public kernel_job<quantized_decode_args> {
   public:
     quantized_job(const shape &its, backend &on)
-        : device_job(quantized_decode),
+        : kernel_job(on, {quantized_decode, decode_on_cpu}),
           queries_(on, count_of({its.sequences, its.query_heads, its.head_dim})),
           keys_(on, codes_of(its)), values_(on, codes_of(its)),
           key_scales_(on, scales_of(its), fp16{0x2000}),
@@ -167,10 +173,11 @@ class quantized_job : public device_job<quantized_decode_args> {
     }
     static int64_t codes_of(const shape &its) {
         return count_of(
-            {rows_of(its), row_code_bytes(find(its.element)->of, to_int(its.head_dim))});
+            {rows_of(its), row_code_bytes(find_format(its.element)->of, to_int(its.head_dim))});
     }
     static int64_t scales_of(const shape &its) {
-        return count_of({rows_of(its), row_scales(find(its.element)->of, to_int(its.head_dim))});
+        return count_of(
+            {rows_of(its), row_scales(find_format(its.element)->of, to_int(its.head_dim))});
     }
 
     filled<bf16> queries_;
@@ -196,7 +203,7 @@ const kernel quantized_decode_kernel = {
     "quantized_decode",
     "decode_attention over a cache of fp8, int8 or q4_0",
     "element sequences tokens window_tokens query_heads kv_heads head_dim block_tokens splits",
-    "cuda",
+    "cpu cuda",
     true,
     shapes,
     refusal,

@@ -3,6 +3,7 @@
 #include "bench/array.h"
 #include "bench/cpu/elementwise.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 
 #include <cstring>
 
@@ -58,43 +59,38 @@ kref_work work(const shape &its) {
     return kref_rms_norm_work(its.rows, its.width, has_update(its));
 }
 
-class rms_norm_job : public job {
+const char *norm_on_cpu(const rms_norm_args &args, void *) {
+    kref_cpu_norm norm = {};
+    norm.stream = plain(args.stream);
+    norm.update = plain(args.update);
+    norm.weight = plain(args.weight);
+    norm.normed = plain(args.normed);
+    norm.rows = args.rows;
+    norm.width = args.width;
+    norm.epsilon = args.epsilon;
+    kref_cpu_rms_norm(&norm);
+    return nullptr;
+}
+
+class rms_norm_job : public kernel_job<rms_norm_args> {
   public:
     rms_norm_job(const shape &its, backend &on)
-        : is_cuda_(on.is_cuda()), stream_(on, count_of({its.rows, its.width})),
+        : kernel_job(on, {rms_norm, norm_on_cpu}), stream_(on, count_of({its.rows, its.width})),
           update_(on, has_update(its) ? count_of({its.rows, its.width}) : 0),
-          weight_(on, its.width), normed_(on, count_of({its.rows, its.width})),
-          args_(args_of(its)) {
+          weight_(on, its.width), normed_(on, count_of({its.rows, its.width})) {
+        args_ = args_of(its);
         args_.stream = stream_.data();
         args_.update = has_update(its) ? update_.data() : nullptr;
         args_.weight = weight_.data();
         args_.normed = normed_.data();
     }
 
-    const char *run(void *stream) override {
-        if (is_cuda_) {
-            return rms_norm(args_, stream);
-        }
-        kref_cpu_norm norm = {};
-        norm.stream = &stream_.data()->bits;
-        norm.update = args_.update.is_null() ? nullptr : &update_.data()->bits;
-        norm.weight = &weight_.data()->bits;
-        norm.normed = &normed_.data()->bits;
-        norm.rows = args_.rows;
-        norm.width = args_.width;
-        norm.epsilon = args_.epsilon;
-        kref_cpu_rms_norm(&norm);
-        return nullptr;
-    }
-
   private:
-    bool is_cuda_;
     /* The update is 0, so that what is added up in thousands of runs stays a number. */
     filled<bf16> stream_;
     array<bf16> update_;
     filled<bf16> weight_;
     array<bf16> normed_;
-    rms_norm_args args_;
 };
 
 std::unique_ptr<job> prepare(const shape &its, backend &on) {

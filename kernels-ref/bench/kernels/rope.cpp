@@ -3,6 +3,7 @@
 #include "bench/array.h"
 #include "bench/cpu/elementwise.h"
 #include "bench/kernel.h"
+#include "bench/kernel_job.h"
 
 namespace kref::bench {
 
@@ -62,16 +63,36 @@ std::vector<float> table_of_turns(int64_t head_dim) {
     return turns;
 }
 
-class rope_job : public job {
+const char *rope_on_cpu(const rope_args &args, void *) {
+    kref_cpu_turn turn = {};
+    turn.queries = plain(args.queries);
+    turn.keys = plain(args.keys);
+    turn.values = plain(args.values);
+    turn.key_cache = plain(args.key_cache);
+    turn.value_cache = plain(args.value_cache);
+    turn.positions = plain(args.positions);
+    turn.slots = plain(args.slots);
+    turn.turns = plain(args.turns);
+    turn.tokens = args.tokens;
+    turn.query_heads = args.query_heads;
+    turn.kv_heads = args.kv_heads;
+    turn.head_dim = args.head_dim;
+    kref_cpu_rope(&turn);
+    return nullptr;
+}
+
+class rope_job : public kernel_job<rope_args> {
   public:
     rope_job(const shape &its, backend &on)
-        : is_cuda_(on.is_cuda()), queries_(on, count_of({its.rows, its.query_heads, its.head_dim})),
+        : kernel_job(on, {rope, rope_on_cpu}),
+          queries_(on, count_of({its.rows, its.query_heads, its.head_dim})),
           keys_(on, count_of({its.rows, its.kv_heads, its.head_dim})),
           values_(on, count_of({its.rows, its.kv_heads, its.head_dim})),
           key_cache_(on, count_of({its.rows, its.kv_heads, its.head_dim})),
           value_cache_(on, count_of({its.rows, its.kv_heads, its.head_dim})),
           positions_(on, numbers(its.rows, POSITIONS)), slots_(on, numbers(its.rows, INT32_MAX)),
-          turns_(on, table_of_turns(its.head_dim)), args_(args_of(its)) {
+          turns_(on, table_of_turns(its.head_dim)) {
+        args_ = args_of(its);
         args_.queries = queries_.data();
         args_.keys = keys_.data();
         args_.values = values_.data();
@@ -82,29 +103,7 @@ class rope_job : public job {
         args_.turns = turns_.data();
     }
 
-    const char *run(void *stream) override {
-        if (is_cuda_) {
-            return rope(args_, stream);
-        }
-        kref_cpu_turn turn = {};
-        turn.queries = &queries_.data()->bits;
-        turn.keys = &keys_.data()->bits;
-        turn.values = &values_.data()->bits;
-        turn.key_cache = &key_cache_.data()->bits;
-        turn.value_cache = &value_cache_.data()->bits;
-        turn.positions = positions_.data();
-        turn.slots = slots_.data();
-        turn.turns = turns_.data();
-        turn.tokens = args_.tokens;
-        turn.query_heads = args_.query_heads;
-        turn.kv_heads = args_.kv_heads;
-        turn.head_dim = args_.head_dim;
-        kref_cpu_rope(&turn);
-        return nullptr;
-    }
-
   private:
-    bool is_cuda_;
     filled<bf16> queries_;
     filled<bf16> keys_;
     filled<bf16> values_;
@@ -113,7 +112,6 @@ class rope_job : public job {
     array<int32_t> positions_;
     array<int32_t> slots_;
     array<float> turns_;
-    rope_args args_;
 };
 
 std::unique_ptr<job> prepare(const shape &its, backend &on) {

@@ -32,6 +32,7 @@
 typedef enum sl_policy_kind {
     SL_POLICY_BATCH, /* which requests compute how many tokens in the next step */
     SL_POLICY_ROUTE, /* which replica takes a new request */
+    SL_POLICY_KEEP,  /* how many tokens of a request stay in the cache */
     SL_POLICY_KIND_COUNT
 } sl_policy_kind;
 
@@ -103,6 +104,30 @@ typedef struct sl_policy_table {
         .count = sizeof exported_policies / sizeof exported_policies[0],                           \
         .policies = exported_policies,                                                             \
     }
+
+/* ---- Words ---- */
+
+typedef struct sl_count_text {
+    char text[32];
+} sl_count_text;
+
+/* A count, at least 0, as texts say it: 131,072. */
+static inline sl_count_text sl_say_count(int64_t count) {
+    sl_count_text said;
+    char *end = said.text + sizeof said.text - 1;
+    char *start = end;
+    *end = '\0';
+    for (int digits = 0; digits == 0 || count > 0; digits++, count /= 10) {
+        if (digits > 0 && digits % 3 == 0) {
+            *--start = ',';
+        }
+        *--start = (char)('0' + count % 10);
+    }
+    for (char *to = said.text; start <= end; to++, start++) {
+        *to = *start;
+    }
+    return said;
+}
 
 /* ---- Kind batch: the planning conversation ---- */
 
@@ -356,6 +381,67 @@ typedef struct sl_route_policy {
     /* The replica, below replica_count, or SL_ROUTE_SHARED. */
     uint32_t (*route)(void *self, const sl_route_view *view);
 } sl_route_policy;
+
+/* ---- Kind keep: how many rows of a request stay in the cache ---- */
+
+/* Shares are counted in millionths. */
+enum { SL_WHOLE_PPM = 1000000 };
+
+/* Of a share, at least 0; to nearest. */
+static inline int64_t sl_to_ppm(double share) {
+    return (int64_t)(share * SL_WHOLE_PPM + 0.5);
+}
+
+/*
+ * How many rows (keys and values of a token in a layer) stay of a request, in the mean of the
+ * layers that are cut. Which ones is not simulated. With a prompt of P tokens and S(n) =
+ * min(ceil(share n), cap) there stay, once n tokens are computed:
+ *
+ *                           within the prompt, if it rolls     behind it
+ *     drop_rows d > 0       n up to the cap, then again and again cap - d + 1 .. cap
+ *     else                  S(n)                                S(P) + floor((n - P) / row_tokens)
+ *
+ * A rule that does not roll keeps the whole prompt until its last token is computed.
+ */
+typedef struct sl_kept {
+    bool is_rolling;    /* throws out while the prompt is computed, not only behind it */
+    int64_t share_ppm;  /* of the prompt that stays, 1 .. SL_WHOLE_PPM, which who drops has */
+    int64_t cap_rows;   /* and no more than so many, >= 1; INT64_MAX = none */
+    int64_t drop_rows;  /* > 0: thrown out at once by a row more than the cap; at most the cap */
+    int64_t row_tokens; /* drop_rows 0: tokens behind the prompt for each row more, >= 1; INT64_MAX
+                           = none ever */
+} sl_kept;
+
+/* What is computed in each of these layers beside attention. Zeroed is nothing. */
+typedef struct sl_keep_work {
+    bool rotates_keys;       /* keys get their positions anew in each decode step */
+    bool has_scores;         /* each row and key head has a score, added to in each step */
+    double rescored_share;   /* of the pairs of a prompt, whose weights are needed a second time */
+    int64_t observed_tokens; /* the last ones of a prompt, whose weights for all its keys are needed
+                                a second time */
+    int64_t pooled_tokens;   /* summed up around each key, in the same pass */
+} sl_keep_work;
+
+/*
+ * Asked before a run, not in it: all hooks are pure functions of the parameters, so there is
+ * neither init nor fini. What stays depends on the whole prompt, so no prefix of such a request is
+ * shared.
+ */
+typedef struct sl_keep_policy {
+    sl_policy policy;
+    const char *when;    /* tokens are thrown out, as a clause */
+    const char *besides; /* what it computes, and what of that is counted how, as a clause */
+    /* What is wrong with parameters that are each in range, as a clause; NULL = nothing. The hook
+     * itself may be NULL. */
+    const char *(*check)(const void *self);
+    sl_kept (*rule)(const void *self);
+    /* Rows of a prompt, from 1 to all of them, that one of the layers keeps once it is computed;
+     * layers in their order, from 0. NULL = each as the rule says. */
+    int64_t (*layer_rows)(const void *self, int64_t layer, int64_t layers, int64_t prompt_tokens);
+    sl_keep_work (*work)(const void *self); /* NULL = none */
+    /* Its budget in words, `20 % of the prompt`. */
+    void (*describe)(const void *self, char *text, size_t text_bytes);
+} sl_keep_policy;
 
 /* Layouts are a promise to shared objects: a change here needs a new SL_POLICY_ABI. */
 _Static_assert(sizeof(void *) != 8 || sizeof(sl_policy) == 88, "sl_policy changed");

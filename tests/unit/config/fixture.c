@@ -62,8 +62,12 @@ static const sl_param server_params[] = {
      .help = "Order of the queue",
      .offset = offsetof(server, policy)},
 };
-static const sli_section server_section = {
-    .params = server_params, .param_count = 3, .struct_size = sizeof(server), .shorthand = "block"};
+static const sli_absent server_absent[] = {{"shards", "there is one server"}, {NULL, NULL}};
+static const sli_section server_section = {.params = server_params,
+                                           .param_count = 3,
+                                           .struct_size = sizeof(server),
+                                           .shorthand = "block",
+                                           .absent = server_absent};
 
 static const sl_param lognormal_params[] = {
     {.name = "mean",

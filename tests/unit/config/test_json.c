@@ -4,7 +4,7 @@
  */
 #include "config/json.h"
 
-#include "import_configs.h"
+#include "../import/configs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

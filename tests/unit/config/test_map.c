@@ -101,8 +101,8 @@ static void mistakes_name_the_entry(void **state) {
         {"shapes: {a: round, b: {side: 3}}", "23: shapes.b: missing required key 'type'"},
         {"shapes: {a: {type: square, side: 10}}", "34: shapes.a.side: "},
         {"shapes: {a: {type: square, sid: 1}}",
-         "28: shapes.a.sid: unknown key 'sid'; did you mean 'side'?"},
-        {"shapes: {a: {type: round, side: 1}}", "27: shapes.a.side: unknown key 'side'"},
+         "28: shapes.a: unknown key 'sid'; expected one of type, side; did you mean 'side'?"},
+        {"shapes: {a: {type: round, side: 1}}", "27: shapes.a: unknown key 'side'; expected type"},
         {"shapes: {a: [round]}", "13: shapes.a: expected a name or {type: ...}, found a list"},
     };
     (void)state;

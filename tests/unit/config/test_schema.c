@@ -291,6 +291,9 @@ typedef struct bad_value {
     const char *message; /* behind the place */
 } bad_value;
 
+#define EVERY_KEY                                                                                  \
+    "seed, limit, rate, is_on, title, file, context, server, prompt, scheduler, bandwidth"
+
 static void explains_each_bad_value(void **state) {
     (void)state;
     static const bad_value cases[] = {
@@ -341,10 +344,14 @@ static void explains_each_bad_value(void **state) {
                       "'5'"},
         {"server: [1]", "9: server: expected a mapping with keys of block, max_seqs, policy; found "
                         "a list"},
-        {"server: {max_seq: 1}", "10: server.max_seq: unknown key 'max_seq'; did you mean "
-                                 "'max_seqs'?"},
-        {"colour: red", "1: colour: unknown key 'colour'"},
-        {"schedule: orca", "1: schedule: unknown key 'schedule'; did you mean 'scheduler'?"},
+        {"server: {max_seq: 1}", "10: server: unknown key 'max_seq'; expected one of block, "
+                                 "max_seqs, policy; did you mean 'max_seqs'?"},
+        {"server: {server: 1}", "10: server: unknown key 'server'; expected one of block, "
+                                "max_seqs, policy"},
+        {"server: {shards: 1}", "10: server: unknown key 'shards': there is one server"},
+        {"colour: red", "1: unknown key 'colour'; expected one of " EVERY_KEY},
+        {"schedule: orca",
+         "1: unknown key 'schedule'; expected one of " EVERY_KEY "; did you mean 'scheduler'?"},
         {"prompt: fixed", "9: prompt: 'fixed' needs a value, as in {fixed: ...}"},
         {"prompt: fixd",
          "9: prompt: expected one of fixed, lognormal, quantiles, trace; found 'fixd'; "
@@ -365,7 +372,9 @@ static void explains_each_bad_value(void **state) {
          "27: prompt: expected exactly one of fixed, lognormal, quantiles, trace; found 'fixed' "
          "and "
          "'lognormal'"},
-        {"prompt: {fixd: 1 tokens}", "10: prompt.fixd: unknown key 'fixd'; did you mean 'fixed'?"},
+        {"prompt: {fixd: 1 tokens}", "10: prompt: unknown key 'fixd'; expected one of fixed, "
+                                     "lognormal, quantiles, trace; did you mean 'fixed'?"},
+        {"prompt: {trace: {x: 1}}", "18: prompt.trace: unknown key 'x'; there are none here"},
         {"prompt: {fixed: 0 tokens}", "17: prompt.fixed: must be between 1 and 1048576 tokens, "
                                       "found '0 tokens'"},
         {"prompt: {lognormal: {cv: -1}}", "26: prompt.lognormal.cv: must be at least 0, found "
@@ -390,10 +399,12 @@ static void explains_each_bad_value(void **state) {
         {"scheduler: [orca]", "12: scheduler: expected a name or {name: ...}, found a list"},
         {"scheduler: {name: [orca]}", "19: scheduler.name: expected one of orca, vllm_v1; found a "
                                       "list"},
-        {"scheduler: {name: orca, chunked: on}", "25: scheduler.chunked: unknown key 'chunked'"},
-        {"scheduler: {chunkd: on}", "13: scheduler.chunkd: unknown key 'chunkd'; did you mean "
-                                    "'chunked'?"},
-        {"scheduler: {nam: orca}", "13: scheduler.nam: unknown key 'nam'; did you mean 'name'?"},
+        {"scheduler: {name: orca, chunked: on}",
+         "25: scheduler: unknown key 'chunked'; expected name"},
+        {"scheduler: {chunkd: on}", "13: scheduler: unknown key 'chunkd'; expected one of name, "
+                                    "chunked; did you mean 'chunked'?"},
+        {"scheduler: {nam: orca}", "13: scheduler: unknown key 'nam'; expected one of name, "
+                                   "chunked; did you mean 'name'?"},
         {"bandwidth: {value: 1, source: x, date: 2024}",
          "20: bandwidth.value: expected a bandwidth with a unit (B/s, kB/s, MB/s, GB/s, TB/s, "
          "KiB/s, MiB/s, GiB/s, TiB/s), found '1'"},
@@ -426,7 +437,8 @@ static void reports_all_mistakes_at_once(void **state) {
         "s.yaml:8:1: rate: duplicate key 'rate'; the first is in line 2, column 1\n"
         "s.yaml:1:8: limit: expected a time with a unit (ns, us, ms, s, min, h), "
         "found '25'\n"
-        "s.yaml:5:3: server.max_seq: unknown key 'max_seq'; did you mean 'max_seqs'?\n"
+        "s.yaml:5:3: server: unknown key 'max_seq'; expected one of block, max_seqs, policy; did "
+        "you mean 'max_seqs'?\n"
         "s.yaml:6:11: server.policy: expected one of fcfs, priority; found 'fifo'; did you mean "
         "'fcfs'?\n"
         "s.yaml:7:10: server.block: must be between 1 and 1024 tokens, found "
@@ -451,7 +463,8 @@ static void names_the_command_line_as_the_place(void **state) {
     assert_int_equal(resolve(&bed, &values), SL_ERR_CONFIG);
     assert_string_equal(
         messages_of(&bed),
-        "--set: server.max_seq: unknown key 'max_seq'; did you mean 'max_seqs'?\n"
+        "--set: server: unknown key 'max_seq'; expected one of block, max_seqs, policy; did you "
+        "mean 'max_seqs'?\n"
         "--set: limit: expected a time with a unit (ns, us, ms, s, min, h), found '3'\n");
     test_bed_fini(&bed);
 }

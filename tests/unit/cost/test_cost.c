@@ -87,6 +87,76 @@ static void auto_is_pnorm_where_it_was_fitted(void **state) {
     }
 }
 
+/* Why it is which is told of what auto chose, and not of what was asked for. */
+static void a_choice_says_what_was_not_measured(void **state) {
+    (void)state;
+    static const struct {
+        const char *weights;
+        const char *cache;
+        const char *kernel;
+        int64_t tp;
+        const char *unfitted;
+    } cases[] = {
+        {"bf16", "bf16", NULL, 1, ""},
+        {"bf16", "bf16", NULL, 8, ""},
+        {"fp8", "bf16", NULL, 2, "weights in fp8"},
+        {"bf16", "kivi2", NULL, 1, "a cache in kivi2"},
+        {"mxfp4", "fp8", "fa3", 1, "weights in mxfp4; a cache in fp8; attention by fa3"},
+    };
+    sli_cost_choice choice;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        sli_cost_subject subject = subject_of(llama, cases[i].weights, cases[i].cache);
+        subject.attention.kernel = cases[i].kernel != NULL
+                                       ? sli_attention_kernel_find(cases[i].kernel)
+                                       : NULL;
+        subject.tp = cases[i].tp;
+        bool is_fitted = cases[i].unfitted[0] == '\0';
+        for (int kind = SLI_COST_AUTO; kind <= SLI_COST_FIXED; kind++) {
+            static const char *const names[] = {NULL, "pnorm", "roofline", "fixed"};
+            const sli_cost_config config = {.kind = kind};
+            const char *name = kind != SLI_COST_AUTO ? names[kind]
+                               : is_fitted           ? "pnorm"
+                                                     : "roofline";
+            assert_int_equal(sli_cost_choose(&arena, &config, &subject, &choice), SL_OK);
+            assert_string_equal(choice.name, name);
+            if (kind == SLI_COST_AUTO) {
+                assert_string_equal(choice.unfitted, cases[i].unfitted);
+            } else {
+                assert_null(choice.unfitted);
+            }
+        }
+    }
+    const sli_cost_config automatic = {.kind = SLI_COST_AUTO};
+    sli_cost_subject latents = subject_of(deepseek, "fp8", "fp8_ds_mla");
+    sli_cost_subject states = subject_of(mamba, "bf16", "bf16");
+    assert_int_equal(sli_cost_choose(&arena, &automatic, &latents, &choice), SL_OK);
+    assert_string_equal(choice.unfitted,
+                        "layers dsa (mla), moe; weights in fp8; a cache in fp8_ds_mla");
+    assert_int_equal(sli_cost_choose(&arena, &automatic, &states, &choice), SL_OK);
+    assert_string_equal(choice.unfitted, "layers mamba2 (recurrent), without feed-forward");
+}
+
+/* README.md says how many models have measured operators. */
+static void auto_says_why_of_every_model(void **state) {
+    (void)state;
+    const sli_cost_config automatic = {.kind = SLI_COST_AUTO};
+    int fitted = 0;
+    for (const sli_embedded *file = sli_model_files; file->name != NULL; file++) {
+        const sli_architecture *model = NULL;
+        sli_catalogue_site site = {0};
+        sli_cost_choice choice;
+        assert_int_equal(sli_architecture_read(&arena, file->name, site, &diag, &model), SL_OK);
+        sli_cost_subject subject = subject_of(model, "bf16", "bf16");
+        assert_int_equal(sli_cost_choose(&arena, &automatic, &subject, &choice), SL_OK);
+        bool is_fitted = choice.kind == SLI_COST_PNORM;
+        if (is_fitted != (choice.unfitted[0] == '\0')) {
+            fail_msg("%s gets %s: '%s'", file->name, choice.name, choice.unfitted);
+        }
+        fitted += is_fitted;
+    }
+    assert_int_equal(fitted, 29);
+}
+
 /* Index and chosen latents: one growth that is neither constant nor linear. */
 static void models_name_the_growths_they_need(void **state) {
     (void)state;
@@ -125,11 +195,13 @@ static void pnorm_is_refused_where_it_was_not_fitted(void **state) {
     assert_null(refuse(SLI_COST_PNORM, &plain));
     assert_null(refuse(SLI_COST_PNORM, &unknown));
     assert_string_equal(refuse(SLI_COST_PNORM, &sparse),
-                        "pnorm was fitted to full gqa attention and dense feed-forwards, but "
-                        "deepseek-v3.2 has layers with 'dsa' (type mla); use roofline");
+                        "pnorm was fitted to full gqa attention and dense feed-forwards in bf16; "
+                        "not measured of deepseek-v3.2: layers dsa (mla), moe; use "
+                        "roofline");
     assert_string_equal(refuse(SLI_COST_PNORM, &small),
-                        "pnorm was fitted to weights and cache in bf16, but these are in fp8 and "
-                        "q4_0; use roofline");
+                        "pnorm was fitted to full gqa attention and dense feed-forwards in bf16; "
+                        "not measured of llama-3.1-8b: weights in fp8; a cache in q4_0; "
+                        "use roofline");
     for (int kind = SLI_COST_AUTO; kind <= SLI_COST_FIXED; kind++) {
         if (kind != SLI_COST_PNORM) {
             assert_null(refuse(kind, &sparse));
@@ -160,8 +232,8 @@ static void pnorm_has_the_attention_that_was_measured(void **state) {
     sli_cost_subject naive = subject_of(llama, "bf16", "bf16");
     naive.attention.kernel = sli_attention_kernel_find("naive");
     assert_string_equal(refuse(SLI_COST_PNORM, &naive),
-                        "pnorm was fitted to the attention that was measured on the device, not to "
-                        "naive; use roofline");
+                        "pnorm was fitted to full gqa attention and dense feed-forwards in bf16; "
+                        "not measured of llama-3.1-8b: attention by naive; use roofline");
 }
 
 /* Two key-value heads: a run may have four ranks, but nobody measured two that do the same. */
@@ -179,8 +251,8 @@ static void pnorm_is_refused_where_heads_are_copied(void **state) {
     assert_true(is_same(SLI_COST_AUTO, SLI_COST_ROOFLINE, &subject));
     assert_null(refuse(SLI_COST_AUTO, &subject));
     assert_string_equal(refuse(SLI_COST_PNORM, &subject),
-                        "pnorm was fitted to ranks with equal shares of the heads, but at tp 4 "
-                        "some of m are copied; use roofline");
+                        "pnorm was fitted to full gqa attention and dense feed-forwards in bf16; "
+                        "not measured of m: heads that are copied at tp 4; use roofline");
     subject.tp = 3; /* said by whoever looks at tp */
     assert_null(refuse(SLI_COST_PNORM, &subject));
 }
@@ -296,6 +368,8 @@ static void fixed_costs_assume_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_is_pnorm_where_it_was_fitted),
+        cmocka_unit_test(a_choice_says_what_was_not_measured),
+        cmocka_unit_test(auto_says_why_of_every_model),
         cmocka_unit_test(models_name_the_growths_they_need),
         cmocka_unit_test(pnorm_is_refused_where_it_was_not_fitted),
         cmocka_unit_test(pnorm_has_the_attention_that_was_measured),

@@ -198,7 +198,7 @@ static void bad_profile_is_refused_where_it_is_wrong(void **state) {
         const char *text;
         const char *path;
     } bad[] = {
-        {PEAKS "gem: {}\n", "gem"},
+        {PEAKS "gemm: {overhed: {value: 3 us, source: s, date: 2026-01-01}}\n", "gemm"},
         {PEAKS "gemm: {overhead: {value: 3.54, source: s, date: 2026-01-01}}\n",
          "gemm.overhead.value"},
         {PEAKS "gemm: {overhead: {value: 3 MB, source: s, date: 2026-01-01}}\n",

@@ -3,11 +3,11 @@
  *
  * Llama 3.1 8B leaves 131,072 bytes a token in bf16: a block of 16 is 2 MiB.
  */
+#include "../model/keep_methods.h"
 #include "layout_models.h"
 
 #include "base/minmax.h"
 #include "kv/layout_held.h"
-#include "model/keep_architecture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,26 +27,10 @@ static int release(void **state) {
 
 /* ---- By model and method ---- */
 
-/* With the default settings of the method. */
-static const sli_architecture *cut_model(const char *model, const char *method) {
-    size_t count;
-    const sli_named_type *types = sli_keep_types(NULL, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(types[i].name, method) == 0) {
-            sli_diag diag = {0};
-            sli_node *root = NULL;
-            void *values = sli_arena_alloc(&arena, types[i].section->struct_size);
-            const sli_architecture *cut = NULL;
-            assert_int_equal(sli_tree_read_text(&arena, "k.yaml", "{}", 2, &diag, &root), SL_OK);
-            assert_int_equal(
-                sli_schema_resolve(&arena, types[i].section, NULL, root, &diag, values), SL_OK);
-            assert_int_equal(sli_keep_cut(&arena, model_of(model), types[i].item, values, &cut),
-                             SL_OK);
-            return cut;
-        }
-    }
-    fail_msg("no method %s", method);
-    return NULL;
+static const sli_architecture *cut_model(const char *model, const sli_keep *keep) {
+    const sli_architecture *cut = NULL;
+    assert_int_equal(sli_keep_cut(&arena, model_of(model), keep, &cut), SL_OK);
+    return cut;
 }
 
 static int64_t bytes_of(const sli_layout *layout, int64_t prompt_tokens, int64_t tokens) {
@@ -55,7 +39,7 @@ static int64_t bytes_of(const sli_layout *layout, int64_t prompt_tokens, int64_t
 
 static void a_page_has_a_slot_of_all_layers(void **state) {
     (void)state;
-    sli_layout layout = layout_of(cut_model("llama-3.1-8b", "h2o"));
+    sli_layout layout = layout_of(cut_model("llama-3.1-8b", &keep_h2o));
     assert_int_equal(layout.group_count, 2);
     assert_int_equal(layout.groups[0].block_pages, 0);
     assert_int_equal(layout.groups[0].block_tokens, 16);
@@ -75,27 +59,27 @@ static void bytes_are_those_of_the_budgets(void **state) {
     (void)state;
     const int64_t mib = 1 << 20;
     sli_layout whole = layout_of(model_of("llama-3.1-8b"));
-    sli_layout h2o = layout_of(cut_model("llama-3.1-8b", "h2o"));
+    sli_layout h2o = layout_of(cut_model("llama-3.1-8b", &keep_h2o));
     assert_int_equal(bytes_of(&whole, 10000, 10000), 1250 * mib);
     assert_int_equal(bytes_of(&h2o, 10000, 10000), 250 * mib);
     assert_int_equal(bytes_of(&h2o, 10000, 14000), 250 * mib);
     assert_int_equal(bytes_of(&h2o, 10000, 9999), 1250 * mib);
-    sli_layout streaming = layout_of(cut_model("llama-3.1-8b", "streaming_llm"));
+    sli_layout streaming = layout_of(cut_model("llama-3.1-8b", &keep_streaming_llm));
     assert_int_equal(bytes_of(&streaming, 100000, 2048), 256 * mib);
     assert_int_equal(bytes_of(&streaming, 100000, 99999), 256 * mib);
     assert_int_equal(bytes_of(&streaming, 100, 100000), 256 * mib);
     assert_int_equal(sli_layout_request_peak_pages(&streaming, 100000, 130000, 8192), 128);
-    sli_layout snapkv = layout_of(cut_model("llama-3.1-8b", "snapkv"));
+    sli_layout snapkv = layout_of(cut_model("llama-3.1-8b", &keep_snapkv));
     assert_int_equal(bytes_of(&snapkv, 16384, 16384), 512 * mib);
     assert_int_equal(bytes_of(&snapkv, 16384, 16884), 288 * 2 * mib);
-    sli_layout pyramid = layout_of(cut_model("llama-3.1-8b", "pyramid_kv"));
+    sli_layout pyramid = layout_of(cut_model("llama-3.1-8b", &keep_pyramid_kv));
     assert_int_equal(bytes_of(&pyramid, 16384, 16384), 256 * mib);
 }
 
 /* gpt-oss-20b: pages of 12 layers x 16 tokens x 2,048 bytes. */
 static void windows_stay_beside_what_is_kept(void **state) {
     (void)state;
-    sli_layout layout = layout_of(cut_model("gpt-oss-20b", "snapkv"));
+    sli_layout layout = layout_of(cut_model("gpt-oss-20b", &keep_snapkv));
     assert_int_equal(layout.group_count, 3);
     assert_int_equal(layout.page_bytes, 12 * 16 * 2048);
     assert_int_equal(group_of(&layout, SLI_GROUP_KEPT)->layers, 12);
@@ -111,7 +95,7 @@ static void layers_that_read_what_others_keep_take_no_pages(void **state) {
     assert_int_equal(layout.group_count, 2);
     assert_int_equal(layout.groups[0].layers, 3);
     assert_int_equal(layout.groups[1].layers, 12);
-    layout = layout_of(cut_model("gemma-4-e2b", "h2o"));
+    layout = layout_of(cut_model("gemma-4-e2b", &keep_h2o));
     assert_int_equal(layout.group_count, 3);
     assert_int_equal(group_of(&layout, SLI_GROUP_KEPT)->layers, 3);
 }
@@ -119,7 +103,7 @@ static void layers_that_read_what_others_keep_take_no_pages(void **state) {
 /* All that is prompt: 3,000 tokens of which 600 stay, in 38 blocks of which the last has 8. */
 static void slots_without_a_row_are_wasted(void **state) {
     (void)state;
-    const sli_architecture *cut = cut_model("llama-3.1-8b", "h2o");
+    const sli_architecture *cut = cut_model("llama-3.1-8b", &keep_h2o);
     sli_layout_options options = options_of(cut);
     sli_layout layout = layout_with(cut, &options);
     assert_int_equal(sli_layout_waste_bytes(&layout, cut, &options, 3000), 8 * 131072);

@@ -1,10 +1,6 @@
-/*
- * Methods that throw tokens out, each played token by token with the set of those that stay, and
- * models whose layers they cut. Budgets of the papers and of the programs beside them.
- */
-#include "model/keep_architecture.h"
+/* Models whose layers throw tokens out: what these keep, see and compute then. */
+#include "keep_methods.h"
 
-#include "base/minmax.h"
 #include "model/opcount.h"
 
 #include <setjmp.h>
@@ -25,366 +21,6 @@ static int release(void **state) {
     return 0;
 }
 
-/* ---- Methods and settings by name ---- */
-
-typedef struct chosen {
-    const sli_keep_method *method;
-    const void *values;
-} chosen;
-
-static const sli_field keep_field = {
-    .name = "keep",
-    .kind = SLI_FIELD_NAMED,
-    .fallback = "none",
-    .name_key = "method",
-    .types = sli_keep_types,
-};
-
-static const sli_section root_section = {
-    .fields = &keep_field, .field_count = 1, .struct_size = sizeof(sli_named)};
-
-/* As in `keep: ...`. */
-static chosen choose(const char *text) {
-    const char *yaml = sli_arena_printf(&arena, "keep: %s\n", text);
-    sli_named keep = {0};
-    sli_node *root = NULL;
-    assert_non_null(yaml);
-    if (sli_tree_read_text(&arena, "k.yaml", yaml, strlen(yaml), &diag, &root) != SL_OK ||
-        sli_schema_resolve(&arena, &root_section, NULL, root, &diag, &keep) != SL_OK) {
-        sli_diag_print(&diag, stderr);
-        fail();
-    }
-    return (chosen){keep.type->item, keep.values};
-}
-
-static sli_kept rule_of(const chosen *it) {
-    return it->method->rule(it->values);
-}
-
-/* ---- Sets of tokens ---- */
-
-enum { TOKENS = 160 };
-
-/* The attention that a key at a position has been given so far: any numbers, all different. */
-static double weight_of(int64_t position) {
-    return (double)(position * 7919 % 1009) + (double)position / 1e6;
-}
-
-typedef struct token_set {
-    bool has[TOKENS + 1];
-    int64_t count;
-} token_set;
-
-static void put(token_set *set, int64_t position) {
-    set->count += set->has[position] ? 0 : 1;
-    set->has[position] = true;
-}
-
-static void take_away(token_set *set, int64_t position) {
-    set->count -= set->has[position] ? 1 : 0;
-    set->has[position] = false;
-}
-
-/* The one of least weight before a position; 0 = there is none. */
-static int64_t lightest(const token_set *set, int64_t before) {
-    int64_t found = 0;
-    for (int64_t i = 1; i < before; i++) {
-        bool is_lighter = set->has[i] && (found == 0 || weight_of(i) < weight_of(found));
-        found = is_lighter ? i : found;
-    }
-    return found;
-}
-
-static void thin_out(token_set *set, int64_t before, int64_t rows) {
-    while (set->count > rows) {
-        take_away(set, lightest(set, before));
-    }
-}
-
-/* A query sees those that stay and itself, or within a prompt that is kept whole all before it. */
-static void assert_rows(const chosen *it, int64_t prompt_tokens, int64_t position,
-                        const token_set *set) {
-    sli_kept rule = rule_of(it);
-    bool is_whole = position <= prompt_tokens && !rule.is_rolling;
-    int64_t seen = is_whole ? position : set->count;
-    if (sli_kept_seen(&rule, prompt_tokens, position) != seen) {
-        fail_msg("%s, prompt of %lld: %lld of %lld tokens seen instead of %lld", it->method->name,
-                 (long long)prompt_tokens, (long long)sli_kept_seen(&rule, prompt_tokens, position),
-                 (long long)position, (long long)seen);
-    }
-}
-
-/* Xiao et al. 2024, section 3.2: S first tokens and W latest ones in a rolling cache. */
-static void streaming_keeps_sinks_and_a_window(void **state) {
-    (void)state;
-    chosen it = choose("{method: streaming_llm, sinks: 4 tokens, recent: 25 tokens}");
-    for (int64_t prompt_tokens = 1; prompt_tokens < TOKENS; prompt_tokens += 9) {
-        token_set set = {.count = 0};
-        for (int64_t t = 1; t <= TOKENS; t++) {
-            put(&set, t);
-            if (t - 25 > 4) {
-                take_away(&set, t - 25);
-            }
-            assert_rows(&it, prompt_tokens, t, &set);
-        }
-        assert_int_equal(set.count, 29);
-    }
-}
-
-/* Zhang et al. 2023, algorithm 1, with the budget of FMInference/H2O: shares of the prompt. */
-static void h2o_keeps_heavy_hitters_and_the_latest(void **state) {
-    (void)state;
-    chosen it = choose("{method: h2o, heavy: 0.1, recent: 0.1}");
-    for (int64_t prompt_tokens = 10; prompt_tokens <= 100; prompt_tokens += 10) {
-        int64_t heavy = prompt_tokens / 10;
-        int64_t recent = prompt_tokens / 10;
-        token_set set = {.count = 0};
-        for (int64_t t = 1; t <= TOKENS; t++) {
-            put(&set, t);
-            if (t >= prompt_tokens) {
-                thin_out(&set, t - recent + 1, heavy + recent);
-            }
-            assert_rows(&it, prompt_tokens, t, &set);
-        }
-        for (int64_t t = TOKENS - recent + 1; t <= TOKENS; t++) {
-            assert_true(set.has[t]);
-        }
-        assert_int_equal(set.count, prompt_tokens / 5);
-    }
-}
-
-/* Liu et al. 2023, algorithm 1: whenever the budget is full, drop at once and go on. */
-static void scissorhands_drops_some_when_the_budget_is_full(void **state) {
-    (void)state;
-    chosen it = choose("{method: scissorhands, budget: 30 tokens, drop: 12 tokens}");
-    for (int64_t prompt_tokens = 1; prompt_tokens < TOKENS; prompt_tokens += 13) {
-        token_set set = {.count = 0};
-        for (int64_t t = 1; t <= TOKENS; t++) {
-            if (set.count == 30) {
-                thin_out(&set, t, 30 - 12);
-            }
-            put(&set, t);
-            assert_rows(&it, prompt_tokens, t, &set);
-        }
-    }
-}
-
-/* The rows of a prompt that the observation chooses by pooled weights. */
-static int64_t choose_by_observation(int64_t prompt_tokens, int64_t capacity, int64_t observation,
-                                     token_set *set) {
-    for (int64_t t = 1; t <= prompt_tokens; t++) {
-        put(set, t);
-    }
-    thin_out(set, prompt_tokens - observation + 1, capacity);
-    return set->count;
-}
-
-/* Li et al. 2024, listing 1: the top of the prefix and the observation, nothing after that. */
-static void snapkv_prunes_the_prompt_once(void **state) {
-    (void)state;
-    chosen it = choose("{method: snapkv, capacity: 40 tokens, observation: 16 tokens}");
-    for (int64_t prompt_tokens = 1; prompt_tokens <= 120; prompt_tokens += 7) {
-        token_set set = {.count = 0};
-        for (int64_t t = 1; t <= prompt_tokens; t++) {
-            assert_rows(&it, prompt_tokens, t, &set);
-        }
-        int64_t rows = choose_by_observation(prompt_tokens, 40, 16, &set);
-        sli_kept rule = rule_of(&it);
-        assert_int_equal(sli_kept_slots(&rule, prompt_tokens, prompt_tokens), rows);
-        for (int64_t t = prompt_tokens + 1; t <= TOKENS; t++) {
-            put(&set, t);
-            assert_rows(&it, prompt_tokens, t, &set);
-        }
-    }
-}
-
-/* Yang et al. 2024, in the mean of the layers: of all contexts a share, of generated tokens one of
- * two. */
-static void pyramid_infer_keeps_a_share_of_everything(void **state) {
-    (void)state;
-    chosen it = choose("{method: pyramid_infer, first: 0.6, last: 0.4, generated: 2 tokens}");
-    for (int64_t prompt_tokens = 1; prompt_tokens <= 120; prompt_tokens += 7) {
-        token_set set = {.count = 0};
-        for (int64_t t = 1; t <= prompt_tokens; t++) {
-            put(&set, t);
-            thin_out(&set, t, (t + 1) / 2);
-            assert_rows(&it, prompt_tokens, t, &set);
-        }
-        for (int64_t t = prompt_tokens + 1; t <= TOKENS; t++) {
-            put(&set, t);
-            if ((t - prompt_tokens) % 2 != 0) {
-                take_away(&set, lightest(&set, t));
-            }
-            assert_rows(&it, prompt_tokens, t, &set);
-        }
-    }
-}
-
-/* ---- Budgets of layers ---- */
-
-static int64_t rows_of_layer(const chosen *it, int64_t layer, int64_t layers,
-                             int64_t prompt_tokens) {
-    return sli_keep_layer_rows(it->method, it->values, layer, layers, prompt_tokens);
-}
-
-/* What lies in pages is the mean of the layers, for every method: to a row each where shares are
- * rounded up, else exactly. */
-static void layers_keep_the_mean_together(void **state) {
-    (void)state;
-    static const char *const texts[] = {
-        "streaming_llm", "h2o",        "scissorhands",
-        "snapkv",        "pyramid_kv", "{method: pyramid_kv, capacity: 301 tokens, beta: 7}",
-        "pyramid_infer"};
-    static const int64_t layers[] = {1, 2, 3, 28, 32, 61};
-    static const int64_t prompts[] = {1, 63, 300, 301, 473, 474, 900, 4000, 16384, 131072};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        chosen it = choose(texts[i]);
-        sli_kept rule = rule_of(&it);
-        for (size_t j = 0; j < sizeof layers / sizeof layers[0]; j++) {
-            for (size_t k = 0; k < sizeof prompts / sizeof prompts[0]; k++) {
-                int64_t sum = 0;
-                int64_t before = INT64_MAX;
-                for (int64_t layer = 0; layer < layers[j]; layer++) {
-                    int64_t rows = rows_of_layer(&it, layer, layers[j], prompts[k]);
-                    assert_true(rows >= 1 && rows <= before && rows <= prompts[k]);
-                    sum += rows;
-                    before = rows;
-                }
-                int64_t mean = sli_kept_of_prompt(&rule, prompts[k]);
-                bool is_rounded = rule.share_ppm != SLI_KEPT_WHOLE_PPM;
-                int64_t tolerance = is_rounded ? layers[j] : 0;
-                assert_in_range(sum + tolerance - layers[j] * mean, 0, 2 * tolerance);
-            }
-        }
-    }
-}
-
-/*
- * Zefan-Cai/KVCache-Factory, pyramidkv_utils.py, with 2,048 tokens, a window of 64, beta 20, 32
- * layers and a prompt of 16 Ki: 99 in the last layer, 3,869 in the first (2 x 1,984 - 99), steps of
- * 121 (3,770 / 31 = 121.6 rounded down), and the window of each. Ours are fewer by what that rounds
- * off, 19 in the last layer.
- */
-static void pyramid_kv_falls_in_equal_steps(void **state) {
-    (void)state;
-    chosen it = choose("pyramid_kv");
-    assert_int_equal(rows_of_layer(&it, 0, 32, 16384), 64 + 3869);
-    assert_int_equal(rows_of_layer(&it, 31, 32, 16384), 64 + 99);
-    for (int64_t layer = 0; layer < 32; layer++) {
-        int64_t theirs = 64 + 3869 - layer * 121;
-        assert_in_range(theirs - rows_of_layer(&it, layer, 32, 16384), 0, 19);
-    }
-    /* Less than twice what the mean chooses: cut alike. */
-    assert_int_equal(rows_of_layer(&it, 0, 32, 3967), 2048);
-    assert_int_equal(rows_of_layer(&it, 31, 32, 3967), 2048);
-    assert_int_equal(rows_of_layer(&it, 31, 32, 3968), 64 + 99);
-    assert_int_equal(rows_of_layer(&it, 31, 32, 2000), 2000);
-    /* 237 beside the window, 441 in the first layer, which has no more than 474 - 64 to choose. */
-    it = choose("{method: pyramid_kv, capacity: 301 tokens, beta: 7}");
-    assert_int_equal(rows_of_layer(&it, 0, 32, 474), 474);
-    assert_int_equal(rows_of_layer(&it, 31, 32, 474), 64 + 2 * 237 - 410);
-    assert_int_equal(rows_of_layer(&it, 0, 32, 600), 64 + 441);
-}
-
-static void pyramid_infer_falls_from_the_first_share_to_the_last(void **state) {
-    (void)state;
-    chosen it = choose("{method: pyramid_infer, first: 0.4, last: 0.2}");
-    assert_int_equal(rows_of_layer(&it, 0, 21, 10000), 4000);
-    assert_int_equal(rows_of_layer(&it, 5, 21, 10000), 3500);
-    assert_int_equal(rows_of_layer(&it, 10, 21, 10000), 3000);
-    assert_int_equal(rows_of_layer(&it, 20, 21, 10000), 2000);
-}
-
-/* What the papers say: H2O at 20 % five times fewer, SnapKV 1 Ki to 4 Ki of 16 Ki, Scissorhands up
- * to five times, PyramidKV 12 %, PyramidInfer more than 54 % saved. */
-static void rows_are_those_of_the_papers(void **state) {
-    (void)state;
-    chosen heavy = choose("h2o");
-    chosen snap = choose("{method: snapkv, capacity: 1024 tokens}");
-    chosen pivotal = choose("{method: scissorhands, budget: 410 tokens, drop: 205 tokens}");
-    chosen pyramid = choose("{method: pyramid_kv, capacity: 1966 tokens}");
-    chosen early = choose("pyramid_infer");
-    chosen sinks = choose("streaming_llm");
-    sli_kept rule = rule_of(&heavy);
-    assert_int_equal(5 * sli_kept_slots(&rule, 10000, 10000), 10000);
-    assert_int_equal(5 * sli_kept_slots(&rule, 10000, 12000), 10000);
-    rule = rule_of(&snap);
-    assert_int_equal(sli_kept_slots(&rule, 16384, 16384), 1024);
-    assert_int_equal(sli_kept_slots(&rule, 16384, 16384 + 500), 1524);
-    rule = rule_of(&pivotal);
-    assert_true(2048 / (double)sli_kept_slots(&rule, 2048, 2048) > 4.99);
-    rule = rule_of(&pyramid);
-    assert_true((double)sli_kept_slots(&rule, 16384, 16384) <= 0.12 * 16384);
-    rule = rule_of(&early);
-    assert_true((double)sli_kept_slots(&rule, 2048, 2048) < 0.46 * 2048);
-    rule = rule_of(&sinks);
-    assert_int_equal(sli_kept_slots(&rule, 1000, 2047), 2047);
-    assert_int_equal(sli_kept_slots(&rule, 1000, 4000000), 2048);
-}
-
-/* ---- Settings ---- */
-
-static void expect_mistake(const char *text, const char *mistake) {
-    chosen it = choose(text);
-    const char *found = it.method->check != NULL ? it.method->check(it.values) : NULL;
-    if (mistake == NULL) {
-        assert_null(found);
-    } else {
-        assert_non_null(found);
-        assert_string_equal(found, mistake);
-    }
-}
-
-static void settings_that_contradict_each_other_are_mistakes(void **state) {
-    (void)state;
-    expect_mistake("{method: h2o, heavy: 0.5, recent: 0.5}", NULL);
-    expect_mistake("{method: h2o, heavy: 0.6, recent: 0.5}",
-                   "heavy and recent together are more than the whole prompt");
-    expect_mistake("{method: h2o, heavy: 0, recent: 0}", "heavy and recent together leave nothing");
-    expect_mistake("{method: scissorhands, budget: 10 tokens, drop: 10 tokens}", NULL);
-    expect_mistake("{method: scissorhands, budget: 10 tokens, drop: 11 tokens}",
-                   "drop is more than budget");
-    expect_mistake("{method: snapkv, capacity: 32 tokens}",
-                   "capacity leaves nothing beside observation");
-    expect_mistake("{method: pyramid_kv, capacity: 64 tokens}",
-                   "capacity leaves nothing beside observation");
-    expect_mistake("{method: pyramid_infer, first: 0.2, last: 0.3}", "last is more than first");
-    expect_mistake("{method: pyramid_infer, first: 0, last: 0}", "first and last leave nothing");
-    expect_mistake("streaming_llm", NULL);
-}
-
-static void budgets_are_told_in_words(void **state) {
-    (void)state;
-    static const char *const said[][2] = {
-        {"streaming_llm", "the first 4 and the latest 2,044 tokens"},
-        {"h2o", "20 % of the prompt"},
-        {"scissorhands", "at most 2,048 tokens, of which 1,024 go at once"},
-        {"snapkv", "4,096 tokens of the prompt and all behind it"},
-        {"pyramid_kv", "2,048 tokens of the prompt in the mean of the layers and all behind it"},
-        {"pyramid_infer",
-         "30 % of the prompt in the mean of the layers, behind it one of 2 tokens"}};
-    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
-        chosen it = choose(said[i][0]);
-        char text[128];
-        it.method->describe(it.values, text, sizeof text);
-        assert_string_equal(text, said[i][1]);
-    }
-    assert_null(choose("none").method);
-}
-
-static void figures_about_quality_are_carried(void **state) {
-    (void)state;
-    chosen it = choose("{method: snapkv, quality: [[1024 tokens, LongBench, 35.5, Li 2024], "
-                       "[4096 tokens, LongBench, 36, Li 2024]]}");
-    const sli_keep_settings *settings = it.values;
-    const sli_keep_quality *rows = settings->quality.rows;
-    assert_int_equal(settings->quality.count, 2);
-    assert_string_equal(rows[0].budget, "1024 tokens");
-    assert_string_equal(rows[1].measure, "LongBench");
-    assert_true(rows[0].figure == 35.5);
-    assert_string_equal(rows[1].source, "Li 2024");
-}
-
 /* ---- Layers ---- */
 
 static const sli_architecture *model_of(const char *name) {
@@ -394,15 +30,14 @@ static const sli_architecture *model_of(const char *name) {
     return model;
 }
 
-static const sli_architecture *cut_by(const char *model, const char *keep) {
+static const sli_architecture *cut_by(const char *model, const sli_keep *keep) {
     const sli_architecture *cut = NULL;
-    chosen it = choose(keep);
-    assert_int_equal(sli_keep_cut(&arena, model_of(model), it.method, it.values, &cut), SL_OK);
+    assert_int_equal(sli_keep_cut(&arena, model_of(model), keep, &cut), SL_OK);
     return cut;
 }
 
 /* Llama 3.1 8B: 32 layers of 32 query heads and 8 key heads of 128. */
-static const sli_part_facts *facts_of(const char *keep) {
+static const sli_part_facts *facts_of(const sli_keep *keep) {
     const sli_layer_run *runs = cut_by("llama-3.1-8b", keep)->layers.rows;
     assert_int_equal(runs[0].count, 32);
     return &runs[0].mixer->facts;
@@ -410,7 +45,7 @@ static const sli_part_facts *facts_of(const char *keep) {
 
 static void keys_and_values_that_stay_are_kept_read_and_seen(void **state) {
     (void)state;
-    const sli_part_facts *facts = facts_of("snapkv");
+    const sli_part_facts *facts = facts_of(&keep_snapkv);
     assert_int_equal(facts->store_count, 2);
     assert_int_equal(facts->decode_count, 1);
     for (int i = 0; i < facts->store_count; i++) {
@@ -425,12 +60,12 @@ static void keys_and_values_that_stay_are_kept_read_and_seen(void **state) {
 /* Scores of 4 bytes for 8 heads; 32 additions a row; (2 x 128 + 1) x 32 FLOPs a pair. */
 static void work_besides_is_counted_by_hand(void **state) {
     (void)state;
-    const sli_part_facts *facts = facts_of("streaming_llm");
+    const sli_part_facts *facts = facts_of(&keep_streaming_llm);
     assert_int_equal(facts->decode_count, 2);
     assert_true(facts->decode[1].row_flops == 3.0 * 8 * 128);
     assert_int_equal(facts->prefill_count, 1);
 
-    facts = facts_of("h2o");
+    facts = facts_of(&keep_h2o);
     assert_int_equal(facts->store_count, 3);
     assert_int_equal(facts->stores[2].heads * facts->stores[2].element_bytes, 8 * 4);
     assert_true(facts->stores[2].is_rewritten);
@@ -440,22 +75,26 @@ static void work_besides_is_counted_by_hand(void **state) {
     assert_true(facts->prefill[1].row_flops == 32.0 * (2 * 128 + 1));
     assert_int_equal(facts->prefill[1].visible.kind, SLI_GROWTH_KEPT);
 
-    facts = facts_of("scissorhands");
+    sli_keep scissorhands = keep_snapkv;
+    scissorhands.work = (sl_keep_work){.has_scores = true, .observed_tokens = 400};
+    facts = facts_of(&scissorhands);
     assert_int_equal(facts->store_count, 3);
     assert_true(facts->prefill[1].row_flops == 32.0 * (2 * 128 + 1));
     assert_int_equal(sli_growth_at(&facts->prefill[1].visible, 77), 400);
 
-    facts = facts_of("snapkv");
+    facts = facts_of(&keep_snapkv);
     assert_int_equal(facts->prefill_count, 3);
     assert_int_equal(sli_growth_at(&facts->prefill[1].visible, 77), 32);
     assert_true(facts->prefill[2].row_flops == 32.0);
     assert_int_equal(sli_growth_at(&facts->prefill[2].visible, 77), 5);
 
-    facts = facts_of("pyramid_kv");
+    facts = facts_of(&keep_pyramid_kv);
     assert_int_equal(sli_growth_at(&facts->prefill[1].visible, 77), 64);
 
-    facts = facts_of("{method: pyramid_infer, recent: 0.25}");
-    assert_true(facts->prefill[1].row_flops == 2 * 0.25 * 0.75 * 32.0 * (2 * 128 + 1));
+    sli_keep some_pairs = keep_h2o;
+    some_pairs.work.rescored_share = 0.375;
+    facts = facts_of(&some_pairs);
+    assert_true(facts->prefill[1].row_flops == 0.375 * 32.0 * (2 * 128 + 1));
 }
 
 /*
@@ -467,7 +106,7 @@ static void work_besides_is_counted_by_hand(void **state) {
  */
 static void a_batch_is_counted_over_what_stays(void **state) {
     (void)state;
-    const sli_architecture *cut = cut_by("llama-3.1-8b", "h2o");
+    const sli_architecture *cut = cut_by("llama-3.1-8b", &keep_h2o);
     const sli_layer_run *runs = cut->layers.rows;
     sli_growth_list growths;
     assert_true(sli_opcount_growths(cut, &growths));
@@ -490,12 +129,13 @@ static void a_batch_is_counted_over_what_stays(void **state) {
  */
 static void a_chunk_is_counted_over_what_it_sees(void **state) {
     (void)state;
-    static const char *const keeps[] = {"{method: streaming_llm, recent: 60 tokens}", "snapkv"};
+    sli_keep keeps[] = {keep_streaming_llm, keep_snapkv};
+    keeps[0].rule.cap_rows = 4 + 60;
     static const double pairs[] = {100 * 64, 100 * 900 + 5050};
     static const double keys[] = {163, 1000};
     static const double besides[] = {0, 100 * (32.0 * 257 * 32 + 5 * 32)};
     for (int i = 0; i < 2; i++) {
-        const sli_architecture *cut = cut_by("llama-3.1-8b", keeps[i]);
+        const sli_architecture *cut = cut_by("llama-3.1-8b", &keeps[i]);
         const sli_layer_run *runs = cut->layers.rows;
         sli_growth_list growths;
         assert_true(sli_opcount_growths(cut, &growths));
@@ -517,7 +157,7 @@ static void a_chunk_is_counted_over_what_it_sees(void **state) {
  * that read what those keep. */
 static void other_layers_are_left_alone(void **state) {
     (void)state;
-    const sli_architecture *cut = cut_by("gpt-oss-20b", "snapkv");
+    const sli_architecture *cut = cut_by("gpt-oss-20b", &keep_snapkv);
     assert_string_equal(cut->keep, "snapkv");
     assert_null(model_of("gpt-oss-20b")->keep);
     const sli_layer_run *runs = cut->layers.rows;
@@ -529,7 +169,7 @@ static void other_layers_are_left_alone(void **state) {
     }
     assert_int_equal(kept_layers, 12);
 
-    cut = cut_by("gemma-4-e2b", "h2o");
+    cut = cut_by("gemma-4-e2b", &keep_h2o);
     runs = cut->layers.rows;
     int64_t readers = 0;
     for (size_t i = 0; i < cut->layers.count; i++) {
@@ -555,18 +195,6 @@ static void models_without_such_layers_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streaming_keeps_sinks_and_a_window),
-        cmocka_unit_test(h2o_keeps_heavy_hitters_and_the_latest),
-        cmocka_unit_test(scissorhands_drops_some_when_the_budget_is_full),
-        cmocka_unit_test(snapkv_prunes_the_prompt_once),
-        cmocka_unit_test(pyramid_infer_keeps_a_share_of_everything),
-        cmocka_unit_test(layers_keep_the_mean_together),
-        cmocka_unit_test(pyramid_kv_falls_in_equal_steps),
-        cmocka_unit_test(pyramid_infer_falls_from_the_first_share_to_the_last),
-        cmocka_unit_test(rows_are_those_of_the_papers),
-        cmocka_unit_test(settings_that_contradict_each_other_are_mistakes),
-        cmocka_unit_test(budgets_are_told_in_words),
-        cmocka_unit_test(figures_about_quality_are_carried),
         cmocka_unit_test(keys_and_values_that_stay_are_kept_read_and_seen),
         cmocka_unit_test(work_besides_is_counted_by_hand),
         cmocka_unit_test(a_batch_is_counted_over_what_stays),

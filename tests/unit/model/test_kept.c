@@ -187,6 +187,21 @@ static void a_growth_of_kept_rows_is_that_of_the_prompt(void **state) {
                      sli_growth_pairs(&window, 20, 30));
 }
 
+static void numbers_out_of_range_make_no_rule(void **state) {
+    (void)state;
+    static const sli_kept broken[] = {
+        {false, 0, 10, 0, 1},        {false, 1000001, 10, 0, 1},  {false, 1000000, 0, 0, 1},
+        {false, 1000000, 10, -1, 1}, {false, 1000000, 10, 11, 0}, {false, 999999, 10, 5, 0},
+        {false, 1000000, 10, 0, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+        assert_true(sli_kept_is_valid(&rules[i]));
+    }
+    for (size_t i = 0; i < COUNT_OF(broken); i++) {
+        assert_false(sli_kept_is_valid(&broken[i]));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_those_that_are_left_in_a_list),
@@ -195,6 +210,7 @@ int main(void) {
         cmocka_unit_test(pairs_are_the_sum_over_queries),
         cmocka_unit_test(long_prompts_do_not_overflow),
         cmocka_unit_test(a_growth_of_kept_rows_is_that_of_the_prompt),
+        cmocka_unit_test(numbers_out_of_range_make_no_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,7 @@ static sli_run_facts fixture_facts(void) {
                            .model = "llama-3.1-8b bf16",
                            .hardware = "h100-sxm",
                            .policy = "vllm_v1",
+                           .cost = {"roofline", "no operators were measured for layers moe"},
                            .replica_count = 2,
                            .tp_count = 1,
                            .seed = 42,
@@ -103,13 +104,15 @@ static void write_fixture(bool with_requests) {
 static void tables_hold_the_facts(void **state) {
     (void)state;
     write_fixture(false);
-    assert_string_equal(ask("PRAGMA user_version"), "2");
+    assert_string_equal(ask("PRAGMA user_version"), "3");
     assert_string_equal(ask("PRAGMA journal_mode"), "delete");
     assert_string_equal(ask("PRAGMA integrity_check"), "ok");
     assert_string_equal(ask("SELECT digest FROM run"), "00ff00000000000a");
     assert_string_equal(ask("SELECT seed FROM run"), "42");
     assert_string_equal(ask("SELECT simulated_ns FROM run"), "9007199254740993");
     assert_string_equal(ask("SELECT scenario FROM run"), "sluice: 1\n");
+    assert_string_equal(ask("SELECT cost || '|' || cost_auto_reason FROM run"),
+                        "roofline|no operators were measured for layers moe");
     assert_string_equal(ask("SELECT is_partial FROM run"), "0");
     assert_string_equal(ask("SELECT partial_reason FROM run"), "NULL");
     assert_string_equal(ask("SELECT value || '|' || origin FROM param WHERE path = 'engine.block'"),

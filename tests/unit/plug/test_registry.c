@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -34,6 +35,39 @@ static sl_route_policy route_policy(const char *name) {
                    .summary = "for tests"},
         .route = route_to_first,
     };
+}
+
+static sl_kept keep_all(const void *self) {
+    (void)self;
+    return (sl_kept){.share_ppm = SL_WHOLE_PPM, .cap_rows = INT64_MAX, .row_tokens = 1};
+}
+
+static void describe_all(const void *self, char *text, size_t text_bytes) {
+    (void)self;
+    snprintf(text, text_bytes, "all");
+}
+
+static sl_keep_policy keep_policy(const char *name) {
+    return (sl_keep_policy){
+        .policy = {SL_POLICY_HEAD(sl_keep_policy, SL_POLICY_KEEP), .name = name,
+                   .summary = "for tests"},
+        .when = "never",
+        .besides = "nothing",
+        .rule = keep_all,
+        .describe = describe_all,
+    };
+}
+
+static sl_err init_nothing(void *self, const sl_policy_env *env, char *why, size_t why_bytes) {
+    (void)self;
+    (void)env;
+    (void)why;
+    (void)why_bytes;
+    return SL_OK;
+}
+
+static void fini_nothing(void *self) {
+    (void)self;
 }
 
 static sl_err add(sli_registry *registry, const sl_policy *const *policies, size_t count,
@@ -133,6 +167,30 @@ static void refuses_policies_that_decide_nothing(void **state) {
     sl_route_policy route = route_policy("mine");
     route.route = NULL;
     assert_refused(&route.policy, "decides nothing");
+    sl_keep_policy keep = keep_policy("mine");
+    keep.rule = NULL;
+    assert_refused(&keep.policy, "decides nothing");
+}
+
+static void refuses_methods_that_cannot_be_told_of_or_want_a_life(void **state) {
+    (void)state;
+    static const char said[] = "'mine' needs when, besides and describe, and has neither init";
+    sl_keep_policy whole = keep_policy("mine");
+    sl_keep_policy half[5] = {whole, whole, whole, whole, whole};
+    half[0].when = NULL;
+    half[1].besides = NULL;
+    half[2].describe = NULL;
+    half[3].policy.init = init_nothing;
+    half[4].policy.fini = fini_nothing;
+    for (size_t i = 0; i < sizeof half / sizeof half[0]; i++) {
+        assert_refused(&half[i].policy, said);
+    }
+    const sl_policy *const policies[] = {&whole.policy};
+    sli_registry registry = {0};
+    sli_diag diag = {0};
+    assert_int_equal(add(&registry, policies, 1, &diag), SL_OK);
+    sli_registry_fini(&registry);
+    sli_diag_fini(&diag);
 }
 
 static void refuses_bad_names(void **state) {
@@ -153,6 +211,8 @@ static void refuses_names_that_are_taken(void **state) {
     assert_refused(&earlier_table.policy, "'taken' has a name that is taken");
     sl_batch_policy same_table = batch_policy("sound");
     assert_refused(&same_table.policy, "'sound' has a name that is taken");
+    sl_keep_policy nothing = keep_policy("none"); /* which scenarios say for no policy */
+    assert_refused(&nothing.policy, "'none' has a name that is taken");
 }
 
 static void refuses_parameters_without_a_place(void **state) {
@@ -190,6 +250,7 @@ static void kinds_have_the_names_that_scenarios_use(void **state) {
     (void)state;
     assert_string_equal(sli_policy_kind_name(SL_POLICY_BATCH), "batch");
     assert_string_equal(sli_policy_kind_name(SL_POLICY_ROUTE), "route");
+    assert_string_equal(sli_policy_kind_name(SL_POLICY_KEEP), "keep");
 }
 
 int main(void) {
@@ -198,6 +259,7 @@ int main(void) {
         cmocka_unit_test(refuses_another_interface),
         cmocka_unit_test(refuses_descriptors_that_are_no_such_kind),
         cmocka_unit_test(refuses_policies_that_decide_nothing),
+        cmocka_unit_test(refuses_methods_that_cannot_be_told_of_or_want_a_life),
         cmocka_unit_test(refuses_bad_names),
         cmocka_unit_test(refuses_names_that_are_taken),
         cmocka_unit_test(refuses_parameters_without_a_place),

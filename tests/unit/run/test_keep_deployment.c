@@ -4,6 +4,8 @@
  */
 #include "run/execute.h"
 
+#include "kv/layout_held.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,8 +57,8 @@ static void expect_error(const char *keep, const char *set, const char *path, co
 static void what_cannot_work_is_refused(void **state) {
     (void)state;
     expect_error("keep=h20", NULL, "keep",
-                 "expected one of none, streaming_llm, h2o, scissorhands, snapkv, pyramid_kv, "
-                 "pyramid_infer; found 'h20'");
+                 "expected one of none, h2o, pyramid_infer, pyramid_kv, scissorhands, snapkv, "
+                 "streaming_llm; found 'h20'; a policy of your own needs plugin: FILE.so");
     expect_error("keep={method: h2o, heavy: 0.8, recent: 0.3}", NULL, "keep",
                  "h2o: heavy and recent together are more than the whole prompt");
     expect_error("keep=h2o", "model=deepseek-v3", "keep",
@@ -64,7 +66,8 @@ static void what_cannot_work_is_refused(void **state) {
                  "blocks keep; deepseek-v3: its layers with 'mla' (type mla) keep all tokens in "
                  "another way");
     expect_error("keep=snapkv", "cost=pnorm", "cost",
-                 "pnorm was fitted to attention over all tokens, but keep is snapkv; use roofline");
+                 "pnorm was fitted to full gqa attention and dense feed-forwards in bf16; not "
+                 "measured of llama-3.1-8b: attention of snapkv; use roofline");
 }
 
 /* As what is kept cannot be shared, the index is off, whatever the scenario says. */
@@ -72,7 +75,7 @@ static void no_prefix_is_found_and_a_warning_says_so(void **state) {
     (void)state;
     world w;
     assert_int_equal(deploy(&w, "keep=h2o", NULL), SL_OK);
-    assert_int_equal(w.diag.warning_count, 1);
+    assert_int_equal(w.diag.warning_count, 2); /* the other is about the cost */
     assert_string_equal(w.diag.first->path, "keep");
     assert_string_equal(w.diag.first->message,
                         "what h2o keeps depends on the whole prompt and cannot be shared, so no "
@@ -81,7 +84,8 @@ static void no_prefix_is_found_and_a_warning_says_so(void **state) {
     assert_string_equal(w.deployment.architecture->keep, "h2o");
     leave(&w);
     assert_int_equal(deploy(&w, "keep=h2o", "prefix.index=none"), SL_OK);
-    assert_int_equal(w.diag.warning_count, 0);
+    assert_int_equal(w.diag.warning_count, 1);
+    assert_string_equal(w.diag.first->path, "cost");
     leave(&w);
     assert_int_equal(deploy(&w, "keep=none", NULL), SL_OK);
     assert_int_equal(w.diag.warning_count, 0);
@@ -121,6 +125,19 @@ static void quality_and_work_are_named_as_assumed(void **state) {
     leave(&w);
 }
 
+/* A method of the user's own counts like those built in. */
+static void methods_come_from_plugins_too(void **state) {
+    (void)state;
+    world w;
+    assert_int_equal(deploy(&w, "plugin=" PLUGIN_KEEP, "keep=half"), SL_OK);
+    assert_string_equal(w.deployment.architecture->keep, "half");
+    const sli_layout *layout = w.deployment.layout;
+    assert_int_equal(sli_layout_request_pages(layout, 900, 909), (450 + 15) / 16);
+    leave(&w);
+    expect_error("plugin=" PLUGIN_KEEP, "keep=broken", "keep",
+                 "broken: the policy's rule or work has a number out of its range");
+}
+
 /* Orca in a pool of so many blocks. */
 static sl_err deploy_orca(world *w, const char *keep, const char *kv_blocks) {
     const char *const sets[] = {"engine={policy: orca, max_model_len: 4096 tokens}",
@@ -150,7 +167,7 @@ static void what_orca_reserves_must_fit(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         world w;
         assert_int_equal(deploy_orca(&w, cases[i].keep, cases[i].too_few), SL_ERR_FIT);
-        assert_non_null(strstr(w.diag.first->message, cases[i].said));
+        assert_non_null(strstr(w.diag.last->message, cases[i].said));
         leave(&w);
         assert_int_equal(deploy_orca(&w, cases[i].keep, cases[i].enough), SL_OK);
         leave(&w);
@@ -165,10 +182,13 @@ typedef struct run {
     sli_execution execution;
 } run;
 
-static void run_with(run *it, const char *keep) {
+/* With a second setting, or NULL. */
+static void run_with(run *it, const char *keep, const char *set) {
+    const char *const sets[] = {keep, set};
     *it = (run){0};
-    assert_int_equal(
-        sli_scenario_read_text("s.yaml", scenario_text, &keep, 1, &it->diag, &it->file), SL_OK);
+    assert_int_equal(sli_scenario_read_text("s.yaml", scenario_text, sets, set != NULL ? 2 : 1,
+                                            &it->diag, &it->file),
+                     SL_OK);
     it->execution.file = &it->file;
     assert_int_equal(sli_execution_run(&it->execution, &it->diag), SL_OK);
 }
@@ -182,25 +202,26 @@ static void end(run *it) {
 static void facts_say_what_stays_and_carry_what_is_given(void **state) {
     (void)state;
     run it;
-    run_with(&it, "keep=none");
+    run_with(&it, "keep=none", NULL);
     assert_null(it.execution.facts.keep.method);
     end(&it);
-    run_with(&it, "keep=snapkv");
+    run_with(&it, "keep=snapkv", NULL);
     const sli_fact_keep *keep = &it.execution.facts.keep;
     assert_string_equal(keep->method, "snapkv");
     assert_string_equal(keep->budget, "4,096 tokens of the prompt and all behind it");
     assert_null(keep->layers);
-    assert_int_equal(keep->quality_count, 0);
+    assert_int_equal(it.execution.facts.quality_count, 0);
     end(&it);
-    run_with(&it, "keep={method: pyramid_kv, quality: [[12 %, LongBench, 40.5, Cai 2024]]}");
+    run_with(&it, "keep=pyramid_kv", "quality=[[12 %, LongBench, 40.5, Cai 2024]]");
     keep = &it.execution.facts.keep;
     assert_string_equal(keep->layers,
                         "of 131,072 tokens 3,933 in the first layer and 163 in the last");
-    assert_int_equal(keep->quality_count, 1);
-    assert_string_equal(keep->quality[0].budget, "12 %");
-    assert_string_equal(keep->quality[0].measure, "LongBench");
-    assert_true(keep->quality[0].figure == 40.5);
-    assert_string_equal(keep->quality[0].source, "Cai 2024");
+    const sli_run_facts *facts = &it.execution.facts;
+    assert_int_equal(facts->quality_count, 1);
+    assert_string_equal(facts->quality[0].setting, "12 %");
+    assert_string_equal(facts->quality[0].measure, "LongBench");
+    assert_true(facts->quality[0].figure == 40.5);
+    assert_string_equal(facts->quality[0].source, "Cai 2024");
     end(&it);
 }
 
@@ -209,7 +230,7 @@ static void the_resolved_scenario_runs_again(void **state) {
     (void)state;
     run it;
     run again = {0};
-    run_with(&it, "keep={method: h2o, heavy: 0.05, quality: [[15 %, ROUGE, 11, x y]]}");
+    run_with(&it, "keep={method: h2o, heavy: 0.05}", "quality=[[15 %, ROUGE, 11, x y]]");
     assert_int_equal(sli_scenario_read_text("again.yaml", it.execution.facts.scenario, NULL, 0,
                                             &again.diag, &again.file),
                      SL_OK);
@@ -217,7 +238,7 @@ static void the_resolved_scenario_runs_again(void **state) {
     assert_int_equal(sli_execution_run(&again.execution, &again.diag), SL_OK);
     assert_int_equal(again.execution.facts.digest, it.execution.facts.digest);
     assert_string_equal(again.execution.facts.keep.budget, "15 % of the prompt");
-    assert_string_equal(again.execution.facts.keep.quality[0].source, "x y");
+    assert_string_equal(again.execution.facts.quality[0].source, "x y");
     end(&it);
     end(&again);
 }
@@ -227,6 +248,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_work_is_refused),
         cmocka_unit_test(no_prefix_is_found_and_a_warning_says_so),
         cmocka_unit_test(quality_and_work_are_named_as_assumed),
+        cmocka_unit_test(methods_come_from_plugins_too),
         cmocka_unit_test(what_orca_reserves_must_fit),
         cmocka_unit_test(facts_say_what_stays_and_carry_what_is_given),
         cmocka_unit_test(the_resolved_scenario_runs_again),
