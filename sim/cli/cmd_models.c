@@ -111,6 +111,7 @@ static void print_published(const sli_architecture *architecture) {
             printf(", %s active", sli_say_billions(architecture->published_active_params).text);
         }
         putchar('\n');
+        print_text("difference", architecture->published_difference);
     }
 }
 

@@ -120,6 +120,11 @@ static const sl_param architecture_params[] = {
      .fallback = "0",
      .help = "active parameters as advertised, for comparison only; 0 = unknown",
      .offset = offsetof(sli_architecture, published_active_params)},
+    {.name = "published_difference",
+     .type = SL_TYPE_STRING,
+     .fallback = "\"\"",
+     .help = "what the published figures count otherwise, where rounding is not all of it",
+     .offset = offsetof(sli_architecture, published_difference)},
 };
 
 enum { PART_MAX = 64, RUN_MAX = 10000 };

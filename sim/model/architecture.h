@@ -60,6 +60,7 @@ typedef struct sli_architecture {
     int64_t context_native_tokens;
     double published_params; /* as advertised; for comparison only; 0 = unknown */
     double published_active_params;
+    const char *published_difference; /* what these count otherwise than we do, rounding apart */
     sli_map_values attention;
     sli_map_values ffns;
     sli_table layers;     /* of sli_layer_run */

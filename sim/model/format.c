@@ -22,15 +22,15 @@
         [SLI_ROW_ENTRY] = ROW(1, 2, 0), [SLI_ROW_INDEX] = ROW(1, 2, 0),                            \
     }
 
-#define KIVI_ROW(elements, bytes, which)                                                           \
+#define KIVI_ROW(elements, bytes, which, tokens)                                                   \
     {                                                                                              \
         .group_elements = (elements), .group_bytes = (bytes), .residual = (which),                 \
-        .residual_tokens = 128                                                                     \
+        .residual_tokens = (tokens)                                                                \
     }
 
-#define KIVI(bits)                                                                                 \
-    KEYS_AND_VALUES(KIVI_ROW(8, (bits) + 1, SLI_RESIDUAL_REMAINDER),                               \
-                    KIVI_ROW(32, 4 * (bits) + 4, SLI_RESIDUAL_LATEST))
+#define KIVI(bits, waiting)                                                                        \
+    KEYS_AND_VALUES(KIVI_ROW(8, (bits) + 1, SLI_RESIDUAL_REMAINDER, waiting),                      \
+                    KIVI_ROW(32, 4 * (bits) + 4, SLI_RESIDUAL_LATEST, waiting))
 
 #define KVQUANT_ROW(bits, bytes)                                                                   \
     {                                                                                              \
@@ -56,8 +56,9 @@ enum { BF16_BYTES = 2 };
  *
  * KIVI (Liu et al., ICML 2024): 2 or 4 bits in groups of 32, each with a scale and a zero point of
  * fp16; keys by channel, so that their groups run over tokens and 8 elements of a row take as many
- * bytes as there are bits, and one for the scales; values by token. Keys wait until there are 128,
- * the latest 128 values always do.
+ * bytes as there are bits, and one for the scales; values by token. Keys wait until there are R,
+ * the latest R values always do: 128 in its benchmark and evaluations (jy-yuan/KIVI
+ * mem_spd_test.py), 32 in its example (example.py), which r32 stands for.
  *
  * KVQuant (Hooper et al., NeurIPS 2024; widths by its appendix M): codes into a codebook of each
  * layer, whose scales are fixed beforehand for the channels of keys, while values have a scale and
@@ -90,8 +91,10 @@ const sli_cache_format sli_cache_formats[] = {
     {.name = "6bit", .help = "3 bytes for 4 elements, as DeepSeek-V2", .rows = EVERY_ROW(4, 3, 0)},
     {.name = "kivi4",
      .help = "KIVI: keys and values in 4 bits, 20 bytes for 32, the latest 128 in bf16",
-     .rows = KIVI(4)},
-    {.name = "kivi2", .help = "the same in 2 bits, 12 bytes for 32", .rows = KIVI(2)},
+     .rows = KIVI(4, 128)},
+    {.name = "kivi2", .help = "the same in 2 bits, 12 bytes for 32", .rows = KIVI(2, 128)},
+    {.name = "kivi4_r32", .help = "kivi4 with the latest 32 in bf16", .rows = KIVI(4, 32)},
+    {.name = "kivi2_r32", .help = "kivi2 with the latest 32 in bf16", .rows = KIVI(2, 32)},
     {.name = "kvquant_nuq4",
      .help = "KVQuant: keys and values in 4 bits, 1 % outliers of 4 bytes, 4 or 8 bytes a token",
      .rows = KVQUANT(4)},

@@ -31,8 +31,7 @@ typedef struct sli_estimate_query {
     const sli_weight_format *weights;        /* of all; NULL = as the model is published */
     const sli_weight_format *expert_weights; /* of routed experts; NULL = by the above */
     const sli_device *device;                /* NULL = none: nothing has to fit */
-    int64_t
-        tokens; /* of each request; where a method throws some out, all but the last are prompt */
+    int64_t tokens;        /* of each request; to a method all but the last are prompt */
     int64_t requests;      /* at the same time */
     int64_t shared_tokens; /* that all of them begin with; fewer than tokens */
     sli_placement placement;
@@ -145,9 +144,9 @@ typedef struct sli_estimate_fit {
     int64_t pages;         /* that there is room for */
     int64_t request_pages; /* that a request ever holds while it decodes, at most */
     int64_t cache_bytes;   /* of all requests of the rank, with what pages waste */
-    int64_t prompt_bytes;  /* besides, while one prompt is computed that tokens are thrown out of */
     int64_t wasted_bytes;  /* of them: unfilled slots, padding, windows not given back */
     int64_t state_bytes;   /* of them: state of fixed size */
+    int64_t prompt_bytes;  /* besides, while one prompt is computed that tokens are thrown out of */
     int64_t max_requests;  /* on all ranks; SLI_UNBOUNDED where one keeps nothing of its own */
     bool is_met;           /* all requests fit */
 } sli_estimate_fit;
@@ -163,8 +162,9 @@ typedef struct sli_estimate {
 } sli_estimate;
 
 /* What cannot be asked (a prefix as long as the request, a placement that the model does not have,
- * ways of latents without any, blocks that its layers cannot lie in, amounts beyond 2^62 bytes)
- * goes to diag (SL_ERR_CONFIG). */
+ * ways of latents without any, a format of experts without any, parts of a context that tokens are
+ * thrown out of, blocks that its layers cannot lie in, amounts beyond 2^62 bytes) goes to diag
+ * (SL_ERR_CONFIG). */
 SL_NODISCARD sl_err sli_estimate_find(const sli_estimate_query *query, sli_diag *diag,
                                       sli_estimate *estimate);
 

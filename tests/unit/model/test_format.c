@@ -221,6 +221,27 @@ static void kivi_in_four_bits_has_five(void **state) {
     }
 }
 
+/* Where 32 rows wait, of 498 tokens 18 keys do: 498 = 15 x 32 + 18. Quantised rows stay as they
+ * are. */
+static void kivi_may_have_fewer_rows_wait(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t row_bytes;
+    } formats[] = {{"kivi2_r32", 48}, {"kivi4_r32", 80}};
+    for (size_t i = 0; i < COUNT_OF(formats); i++) {
+        const sli_cache_format *format = sli_cache_format_find(formats[i].name);
+        assert_non_null(format);
+        assert_int_equal(sli_format_rows_bytes(format, SLI_ROW_KEY, 1, WIDTH, 498, 498),
+                         18 * 256 + 480 * formats[i].row_bytes);
+        assert_int_equal(sli_format_rows_bytes(format, SLI_ROW_VALUE, 1, WIDTH, 498, 498),
+                         32 * 256 + 466 * formats[i].row_bytes);
+        assert_int_equal(sli_format_residual_most(format, SLI_ROW_KEY), 32);
+        assert_int_equal(sli_format_residual_most(format, SLI_ROW_VALUE), 32);
+        assert_int_equal(sli_format_residual_most(format, SLI_ROW_LATENT), 0);
+    }
+}
+
 /* ---- KVQuant and TurboQuant ---- */
 
 /* Bytes of the keys and the values that a token leaves in a layer. */
@@ -311,6 +332,7 @@ int main(void) {
         cmocka_unit_test(kivi_is_what_its_buffers_hold),
         cmocka_unit_test(the_latest_rows_are_those_that_wait),
         cmocka_unit_test(kivi_in_four_bits_has_five),
+        cmocka_unit_test(kivi_may_have_fewer_rows_wait),
         cmocka_unit_test(kvquant_keeps_codes_outliers_and_pointers),
         cmocka_unit_test(kvquant_has_the_published_widths),
         cmocka_unit_test(turboquant_has_its_nominal_widths),

@@ -31,6 +31,17 @@ typedef struct own_model {
 #define PAIR  "[1, own, dense], [1, borrowed, dense]"
 #define PAIRS PAIR ", " PAIR ", " PAIR ", " PAIR
 
+#define V3_MLA                                                                                     \
+    "type: mla, q_heads: 128, q_lora: 1536, kv_lora: 512, rope_dim: 64, nope_dim: 128, "           \
+    "value_dim: 128"
+#define V4                                                                                         \
+    "type: compressed, q_heads: 128, head_dim: 512, q_lora: 1536, o_lora: 1024, o_groups: 16, "    \
+    "window: 128 tokens, "
+#define V4_CSA                                                                                     \
+    V4 "ratio: 4, state_span: 8 tokens, state_vectors: 4, "                                        \
+       "index: {heads: 64, dim: 128, top: 1024}"
+#define V4_HCA V4 "ratio: 128, state_span: 128 tokens, state_vectors: 2"
+
 static const own_model own_models[] = {
     {"mha", "{a: {type: gqa, q_heads: 32, kv_heads: 32, head_dim: 128}}", "[[32, a, dense]]"},
     {"gqa", "{a: {type: gqa, q_heads: 32, kv_heads: 8, head_dim: 128}}", "[[32, a, dense]]"},
@@ -41,18 +52,23 @@ static const own_model own_models[] = {
     {"window-layer",
      "{a: {type: gqa, q_heads: 32, kv_heads: 8, head_dim: 128, window: 4096 tokens}}",
      "[[1, a, dense]]"},
-    /* each of the layers of DeepSeek V4 Pro */
-    {"csa-layer",
-     "{a: {type: compressed, q_heads: 128, head_dim: 512, q_lora: 1536, o_lora: 1024, o_groups: "
-     "16, "
-     "window: 128 tokens, ratio: 4, state_span: 8 tokens, state_vectors: 4, "
-     "index: {heads: 64, dim: 128, top: 1024}}}",
+    /* Llama 2 and 3.1 with keys and values for each query head; of both 7B and 8B that is mha */
+    {"llama-2-13b-mha", "{a: {type: gqa, q_heads: 40, kv_heads: 40, head_dim: 128}}",
+     "[[40, a, dense]]"},
+    {"llama-70b-mha", "{a: {type: gqa, q_heads: 64, kv_heads: 64, head_dim: 128}}",
+     "[[80, a, dense]]"},
+    {"llama-3.1-405b-mha", "{a: {type: gqa, q_heads: 128, kv_heads: 128, head_dim: 128}}",
+     "[[126, a, dense]]"},
+    /* a layer of DeepSeek V3.2, and one without its index */
+    {"deepseek-v3.2-layer",
+     "{a: {" V3_MLA ", index: {keys: own, heads: 64, dim: 128, top: 2048 tokens}}}",
      "[[1, a, dense]]"},
-    {"hca-layer",
-     "{a: {type: compressed, q_heads: 128, head_dim: 512, q_lora: 1536, o_lora: 1024, o_groups: "
-     "16, "
-     "window: 128 tokens, ratio: 128, state_span: 128 tokens, state_vectors: 2}}",
-     "[[1, a, dense]]"},
+    {"deepseek-v3.2-mla-layer", "{a: {" V3_MLA "}}", "[[1, a, dense]]"},
+    /* each of the layers of DeepSeek V4 Pro, one and all of it */
+    {"csa-layer", "{a: {" V4_CSA "}}", "[[1, a, dense]]"},
+    {"hca-layer", "{a: {" V4_HCA "}}", "[[1, a, dense]]"},
+    {"csa-layers", "{a: {" V4_CSA "}}", "[[30, a, dense]]"},
+    {"hca-layers", "{a: {" V4_HCA "}}", "[[31, a, dense]]"},
     /* DeepSeek V2 with the keys and values of all its heads */
     {"v2-mha", "{a: {type: gqa, q_heads: 128, kv_heads: 128, head_dim: 128}}", "[[60, a, dense]]"},
     /* cross-layer attention: every second layer reads what the one before keeps */

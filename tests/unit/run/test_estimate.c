@@ -564,6 +564,7 @@ static void some_models_find_no_place(void **state) {
     sli_estimate_query query = query_of("kimi-k3", 32 * KI, 1);
     sli_placement placements[SLI_PLACEMENTS_MAX];
     query.device = find_device("a100-40g");
+    query.weights = sli_weight_format_find("bf16");
     assert_int_equal((int)sli_estimate_placements(&query, false, placements), 0);
     assert_int_equal((int)sli_estimate_placements(&query, true, placements), 0);
 }
