@@ -227,14 +227,14 @@ static int64_t draw_cap(sli_rng *rng) {
 }
 
 sli_kept sli_draw_kept(sli_rng *rng) {
-    sli_kept kept = {.is_rolling = sli_draw_once_in(rng, 2), .share_ppm = SLI_KEPT_WHOLE_PPM};
+    sli_kept kept = {.is_rolling = sli_draw_once_in(rng, 2), .share_ppm = SL_WHOLE_PPM};
     if (sli_draw_once_in(rng, 2)) {
         kept.cap_rows = sli_draw_between(rng, 1, 40);
         kept.drop_rows = sli_draw_once_in(rng, 3) ? 1 : sli_draw_between(rng, 1, kept.cap_rows);
         return kept;
     }
     if (!sli_draw_once_in(rng, 3)) {
-        kept.share_ppm = sli_draw_between(rng, 1, SLI_KEPT_WHOLE_PPM);
+        kept.share_ppm = sli_draw_between(rng, 1, SL_WHOLE_PPM);
     }
     kept.cap_rows = draw_cap(rng);
     kept.row_tokens = sli_draw_once_in(rng, 4) ? INT64_MAX : sli_draw_between(rng, 1, 6);
