@@ -2,7 +2,9 @@
  * Every model of the catalogue runs, and holds what its layout says that it holds.
  *
  * Each is played with prompts that are longer than its windows and chunks, cut over as many ranks
- * as it can be, in a pool that suffices for all and in one that suffices for hardly one.
+ * as it can be, in a pool that suffices for all and in one that suffices for hardly one. How many
+ * blocks these have is said outright, so that models run that fit on no devices that a run can
+ * have; which these are is a law of its own.
  */
 #include "history.h"
 #include "inspection.h"
@@ -423,8 +425,79 @@ static void freed_windows_hold_least(void **state) {
     assert_int_equal(beyond_windows, with_windows);
 }
 
+/* ---- What fits ---- */
+
+enum { GIANTS_MAX = 10 };
+
+/* With the limits of a scenario that says none. */
+static bool fits_on(const served *it, const char *device, int64_t tp) {
+    char text[512];
+    sli_simulation simulation;
+    sli_deployment deployment;
+    snprintf(text, sizeof text,
+             "model: {name: %s, weights: %s, kv: %s}\nhardware: %s\nreplicas: {tp: %lld}\n"
+             "workload: {source: closed, concurrency: 1, requests: 1, prompt: {fixed: 1 tokens}, "
+             "output: {fixed: 1 tokens}}\n",
+             it->model, it->weights, it->cache, device, (long long)tp);
+    sli_simulation_open(text, NULL, &simulation);
+    sl_err err = sli_deployment_create(&simulation.file, &simulation.diag, &deployment);
+    assert_true(err == SL_OK || err == SL_ERR_FIT);
+    sli_deployment_destroy(&deployment);
+    sli_simulation_fini(&simulation);
+    return err == SL_OK;
+}
+
+static bool fits_somewhere(const served *it) {
+    for (int i = SLI_TP_COUNT - 1; i >= 0; i--) {
+        for (const sli_embedded *file = sli_device_files; file->name != NULL; file++) {
+            if (degree_for(it->model, i) == sli_tp_degrees[i] &&
+                fits_on(it, file->name, sli_tp_degrees[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+typedef struct giants {
+    const char *weights;
+    const char *models[GIANTS_MAX + 1]; /* ends in NULL */
+} giants;
+
+/* A run has at most 8 devices of at most 141 GB, of which 90 % are used: 1,015 GB, as if 507
+ * billion parameters had 2 bytes. */
+static const giants too_large[] = {
+    {"bf16",
+     {"deepseek-v3", "deepseek-v3.2", "deepseek-v4-pro", "glm-5", "glm-5.2", "kimi-k2", "kimi-k2.5",
+      "kimi-k3", "kimi-k3.1-pro"}},
+    {"fp8", {"deepseek-v4-pro", "kimi-k3", "kimi-k3.1-pro"}},
+    {"mxfp4", {"kimi-k3", "kimi-k3.1-pro"}},
+    {"q1_0", {NULL}},
+};
+
+static bool is_too_large(const giants *of, const char *model) {
+    bool is_named = false;
+    for (int i = 0; of->models[i] != NULL; i++) {
+        is_named = is_named || strcmp(of->models[i], model) == 0;
+    }
+    return is_named;
+}
+
+static void models_that_fit_on_no_devices_are_named(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof too_large / sizeof too_large[0]; i++) {
+        for (const sli_embedded *file = sli_model_files; file->name != NULL; file++) {
+            served it = {file->name, too_large[i].weights, "bf16"};
+            if (fits_somewhere(&it) == is_too_large(&too_large[i], file->name)) {
+                fail_msg("%s in %s", file->name, too_large[i].weights);
+            }
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_that_fit_on_no_devices_are_named),
         cmocka_unit_test_teardown(every_model_holds_what_its_layout_says, blame),
         cmocka_unit_test_teardown(every_model_serves_what_fits, blame),
         cmocka_unit_test_teardown(blocks_do_not_matter_where_there_are_enough, blame),
