@@ -249,6 +249,9 @@ done
 # Blocks of several sizes are counted in the unit of them all
 quiet 4 estimate deepseek-v4-pro --kv fp8_ds_mla --hardware h200
 equal "its unit" "$(said 'a unit')" " a unit 576 B 576 all blocks are multiples of it"
+quiet 4 estimate deepseek-v4-pro --kv fp8_ds_mla --hardware h200 --json
+equal "sizes of its pages" "$(tr -d ' \n' <.said | grep -o '"page_sizes_bytes":[^]]*')" \
+    '"page_sizes_bytes":[37440,8640,1728'
 quiet 0 estimate qwen3.5-9b --hardware h200
 ! grep -q 'a unit' .said || fail "pages of one size have a unit"
 
