@@ -50,7 +50,7 @@ const sli_named_type *sli_source_names(const void *context, size_t *count);
 void sli_source_error(const sli_source_env *env, const char *key, const char *format, ...)
     SL_PRINTF(3, 4);
 
-/* The same as a warning; `what` follows the key in a sentence. */
+/* The same as a warning. */
 void sli_source_warning(const sli_source_env *env, const char *key, const char *what);
 
 #endif

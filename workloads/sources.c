@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
 #define SOURCE_NUMBER(name, summary) NUMBER_##name,
@@ -34,12 +35,25 @@ typedef struct place {
     sli_mark mark;
 } place;
 
+/* Where a dotted path is written. A default stands nowhere: its place is that of the mapping which
+ * leaves it out. Shortens the path. */
+static sli_mark find_mark(const sli_node *root, char *path) {
+    const sli_node *node = sli_tree_path(root, path);
+    char *dot = strrchr(path, '.');
+    bool is_written = node != NULL && node->mark.file != NULL;
+    if (is_written || dot == NULL) {
+        return is_written ? node->mark : (sli_mark){0};
+    }
+    *dot = '\0';
+    return find_mark(root, path);
+}
+
 static place place_of(const sli_source_env *env, const char *key) {
     place here = {.mark = {0}};
     snprintf(here.path, sizeof here.path, "%s.%s", env->path, key);
-    const sli_node *node = env->root != NULL ? sli_tree_path(env->root, here.path) : NULL;
-    if (node != NULL) {
-        here.mark = node->mark;
+    if (env->root != NULL) {
+        place above = here;
+        here.mark = find_mark(env->root, above.path);
     }
     return here;
 }
@@ -54,8 +68,7 @@ void sli_source_error(const sli_source_env *env, const char *key, const char *fo
     sli_diag_error(env->diag, here.mark, here.path, "%s", message);
 }
 
-/* The summary of a run prints warnings without their place, so the key is in the sentence. */
 void sli_source_warning(const sli_source_env *env, const char *key, const char *what) {
     place here = place_of(env, key);
-    sli_diag_warning(env->diag, here.mark, NULL, "%s %s", here.path, what);
+    sli_diag_warning(env->diag, here.mark, here.path, "%s", what);
 }

@@ -31,10 +31,13 @@ measure chat.yaml --set model=llama-2-7b --set "$(keep 4096)" \
     --set 'workload.output={fixed: 4000000 tokens}' --set 'cost={fixed: {step: 1 ms}}'
 exact "tokens generated" 4,000,000 "$(calc "$(metric computed_tokens) - 4096 + 1")"
 exact "blocks of 16 for 4,096 of them, by hand" 256 "$(metric kv_peak_blocks)"
-for kept in 256 512 1024 2048; do
-    unnamed "faster than computing again, 13B, $kept kept" "$(speedup llama-2-13b $kept)" x
+for kept in 256 512 1024 2048 4096; do
+    faster=$(speedup llama-2-13b $kept)
+    [ $kept -eq 4096 ] || unnamed "faster than computing again, 13B, $kept kept" "$faster" x
+    ! calc_is "$faster > ${most:-0}" || most=$faster widest=$kept
 done
-within "faster than computing again, 13B, 4096 kept" 22.2 25 "$(speedup llama-2-13b 4096)" x
+within "faster than computing again, 13B, 4096 kept" "up to 22.2" 25 "$faster" x
+turn "where it is fastest" 4,096 "$widest" tokens
 unnamed "faster than computing again, 7B, 4096 kept" "$(speedup llama-2-7b 4096)" x
 without "perplexity of 4 million tokens" stable
 

@@ -18,6 +18,36 @@ held_bytes() {
     calc "$tokens * $(metric page_bytes)"
 }
 
+# of_paper: options for the requests that PyramidInfer was measured with
+of_paper() {
+    printf '%s\n' --set model=llama-2-13b --set 'workload.prompt={fixed: 512 tokens}' \
+        --set 'workload.output={fixed: 256 tokens}' --set 'engine.max_model_len=768 tokens'
+}
+
+# speed SIZE KEEP: tokens a second of a batch of them, whose caches are copied
+speed() {
+    local options
+    readarray -t options < <(of_paper)
+    measure long.yaml "${options[@]}" --set "$2" --set attention.append=copy \
+        --set workload.concurrency="$1" --set workload.requests="$1"
+    metric output_throughput_tokens_per_s
+}
+
+# saved: per cent of their cache when the last token comes out
+saved() {
+    local options
+    readarray -t options < <(of_paper)
+    calc "100 - 100 * $(held_tokens 256 long.yaml "${options[@]}" --set "$infer") /
+        $(held_tokens 256 long.yaml "${options[@]}")"
+}
+
+# largest KEEP: the most of them that an A100 has room for
+largest() {
+    local options
+    readarray -t options < <(of_paper)
+    seats long.yaml "${options[@]}" --set memory.kv_blocks=auto --set "$1"
+}
+
 # shares PROMPT: per cent of a prompt that PyramidInfer leaves in 32 layers with the settings of its
 # repository: the latest fifth, and of the others in each layer less than in the one before
 shares() {
@@ -38,21 +68,23 @@ exact "the same, last layer, by hand" 163 "$(layer_rows last "$mean")"
 exact "the same, tokens held behind the prompt" 2,048 \
     "$(calc "$(held_tokens 2 long.yaml --set "$mean") - 1")"
 tight='keep={method: pyramid_kv, capacity: 983 tokens}'
-exact "kept with a budget of 12 %, PyramidKV" 12 \
+given "PyramidKV: kept of 8,192 tokens" 12 \
     "$(calc "100 * ($(held_tokens 2 long.yaml --set "$tight") - 1) / 8192")" %
 
 infer='keep={method: pyramid_infer}' hands='keep={method: scissorhands, budget: 2048 tokens}'
 full=$(held_bytes keep=none)
-exact "tokens kept, PyramidInfer, by hand" 3,482 "$(held_tokens 2049 long.yaml --set "$infer")"
-ordered "times smaller, PyramidInfer" "over 2.17" "$(calc "$full / $(held_bytes "$infer")")" x
-unnamed "left of a prompt, its repository's settings, by hand" "$(shares 8192)" %
+exact "PyramidInfer: tokens kept, by hand" 3,482 "$(held_tokens 2049 long.yaml --set "$infer")"
+missed exact "cache saved of 512 + 256, shares of 40 to 20 %" "over 54" "$(saved)" %
+unnamed "saved of a prompt, its repository's settings, by hand" "$(calc "100 - $(shares 8192)")" %
+shape "tokens/s beside Accelerate, 32 x (512 + 256)" 2.2 \
+    "$(calc "$(speed 32 "$infer") / $(speed 32 keep=none)")" x
+all=$(largest keep=none) most=$(largest "$infer")
+shape "the same, largest batches" 2.8 "$(calc "$(speed "$most" "$infer") / $(speed "$all" keep=none)")" x
 
-smaller=$(calc "$full / $(held_bytes "$hands")")
-exact "times smaller, Scissorhands" 5 "$smaller" x
-exact "the same, with 4 bits an element and no scales, by hand" 20 "$(calc "$smaller * 16 / 4")" x
-unnamed "the same, in q4_0, with scales" \
+given "Scissorhands: times smaller" "up to 5" "$(calc "$full / $(held_bytes "$hands")")" x
+missed exact "the same, in 4 bits with scales (q4_0)" "up to 20" \
     "$(calc "$full / $(held_bytes "$hands" --set model.kv=q4_0)")" x
-without "throughput of PyramidInfer beside Accelerate" "2.2 x"
-without accuracy "nearly equal"
+measure long.yaml
+carried "PyramidKV: needle found by Llama 3 70B, 128 kept, %" 100
 
 finish "Budgets by layer and by importance (PyramidKV, PyramidInfer, Scissorhands)"

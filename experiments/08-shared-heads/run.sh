@@ -36,6 +36,7 @@ exact "times as many, GQA" 4 "$(calc "$gqa / $mha")" x
 exact "times as many, MQA" 32 "$(calc "$mqa / $mha")" x
 exact "times as many, CLA2 beside GQA" 2 "$(calc "$(of_pool ./gqa8-cla2.yaml) / $gqa")" x
 exact "times as many, CLA2 beside MQA" 2 "$(calc "$(of_pool ./mqa-cla2.yaml) / $mqa")" x
-without "perplexity of the shared heads" "nearly equal"
+measure room.yaml
+carried "GQA: mean of 7 tasks, T5 XXL, 8 groups (MHA: 47.2)" 47.1
 
 finish "Keys and values shared by heads (MQA, GQA) and layers (CLA)"

@@ -50,7 +50,7 @@ exact "1,048,576 tokens at most, by hand" 5,928,925,248 \
 # Three pools that hold requests of 1,048,576 tokens and nothing else are given some of 4,096.
 read -r large middle small < <(buckets 1048576)
 read -r large_4k middle_4k small_4k < <(buckets 4096)
-unnamed "stranded by three pools of fixed size" "$(calc "
+unnamed "stranded by three pools of fixed size, by hand" "$(calc "
     100 - 100 * $large / $large_4k * ($large_4k + $middle_4k + $small_4k) / ($large + $middle + $small)")" %
 without "quality of compressed attention" -
 

@@ -25,6 +25,11 @@ class job {
     /* Null, or what went wrong. The same work each time. */
     virtual const char *run(void *stream) = 0;
 
+    /* Whether a graph can hold it. */
+    virtual bool can_be_captured() const {
+        return true;
+    }
+
     /* Waits for what earlier runs have begun, where they do not wait themselves. */
     virtual const char *finish() {
         return nullptr;

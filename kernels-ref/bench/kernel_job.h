@@ -48,6 +48,10 @@ inline uint16_t *plain(global<bf16> of) {
     return reinterpret_cast<uint16_t *>(of.address(0));
 }
 
+inline const uint8_t *plain(global<const e4m3> of) {
+    return reinterpret_cast<const uint8_t *>(of.address(0));
+}
+
 inline const uint16_t *plain(global<const fp16> of) {
     return reinterpret_cast<const uint16_t *>(of.address(0));
 }

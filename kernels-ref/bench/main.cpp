@@ -13,10 +13,12 @@
 #include "bench/shape.h"
 #include "bench/storage_backend.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <deque>
+#include <set>
 #include <unistd.h>
 
 namespace kref::bench {
@@ -120,6 +122,27 @@ std::unique_ptr<backend> open_backend(const options &chosen, std::string *error)
     return open_cpu();
 }
 
+/* A file is written beside its place, so that nobody finds half of it. */
+std::string part_of(const std::string &path) {
+    return path + ".part";
+}
+
+/* Before anything is measured. */
+exit_code check_outputs(const options &chosen) {
+    for (const std::string &path : chosen.outputs) {
+        if (!chosen.is_forced && access(path.c_str(), F_OK) == 0) {
+            return complain(FAILED, path + " exists; --force replaces it");
+        }
+        FILE *file = fopen(part_of(path).c_str(), "w");
+        if (file == nullptr) {
+            return complain(FAILED, "cannot write " + path + ": " + strerror(errno));
+        }
+        fclose(file);
+        unlink(part_of(path).c_str());
+    }
+    return DONE;
+}
+
 /* ---- Measuring ---- */
 
 class session {
@@ -142,7 +165,7 @@ class session {
         for (const std::string &path : chosen_.outputs) {
             sli_measurements_format format = SLI_MEASUREMENTS_CSV;
             sli_measurements_format_of(path.c_str(), &format);
-            std::string part = path + ".part";
+            std::string part = part_of(path);
             if (sli_measurements_write(&table, part.c_str(), format) != SL_OK ||
                 rename(part.c_str(), path.c_str()) != 0) {
                 unlink(part.c_str());
@@ -154,28 +177,48 @@ class session {
 
   private:
     exit_code measure_kernel(const kernel &it) {
-        std::vector<shape> shapes = it.shapes(chosen_.is_quick);
         bool is_asked = !chosen_.shapes.empty();
-        if (is_asked) {
-            shape base = shapes.front();
-            shapes.clear();
-            for (const std::string &text : chosen_.shapes) {
-                std::string error;
-                texts_.push_back(text); /* the shape borrows its words */
-                shape its = base;
-                if (!read_shape(it.name, it.columns, texts_.back().data(), &its, &error)) {
-                    return complain(USAGE, error);
-                }
-                shapes.push_back(its);
+        std::vector<shape> shapes = it.shapes(chosen_.is_quick);
+        exit_code code = is_asked ? read_shapes(it, &shapes) : DONE;
+        for (size_t i = 0; i < shapes.size() && code == DONE; i++) {
+            if (is_asked || !has_more_work(it, shapes[i])) {
+                code = measure_shape(it, shapes[i], is_asked);
             }
         }
-        for (const shape &its : shapes) {
-            exit_code code = measure_shape(it, its, is_asked);
-            if (code != DONE) {
-                return code;
+        return code;
+    }
+
+    /* Those that were asked for, in the place of those that a kernel offers. All of them are looked
+     * at before the first is measured. */
+    exit_code read_shapes(const kernel &it, std::vector<shape> *shapes) {
+        shape base = shapes->front();
+        shapes->clear();
+        std::set<std::string> seen;
+        for (const std::string &text : chosen_.shapes) {
+            std::string error;
+            texts_.push_back(text); /* the shape borrows its words */
+            shape its = base;
+            if (!read_shape(it.name, it.columns, texts_.back().data(), &its, &error)) {
+                return complain(USAGE, error);
             }
+            std::string all = shape_text(its, it.columns);
+            if (!seen.insert(all).second) {
+                return complain(USAGE, "--shape " + text + " is a shape that is given twice");
+            }
+            const char *refusal = shape_refusal(it, its);
+            if (refusal != nullptr) {
+                return complain(BAD_SHAPE, std::string(it.name) + " " + all + ": " + refusal);
+            }
+            shapes->push_back(its);
         }
         return DONE;
+    }
+
+    /* Than was wanted. */
+    bool has_more_work(const kernel &it, const shape &its) const {
+        kref_work work = it.work(its);
+        return static_cast<double>(work.algorithmic_flops) > chosen_.work_max ||
+               static_cast<double>(work.algorithmic_bytes) > chosen_.work_max;
     }
 
     /* A shape that nobody asked for is left out where memory is short. */
@@ -227,10 +270,9 @@ exit_code run(const options &chosen) {
     if (all.empty()) {
         return USAGE;
     }
-    for (const std::string &path : chosen.outputs) {
-        if (!chosen.is_forced && access(path.c_str(), F_OK) == 0) {
-            return complain(FAILED, path + " exists; --force replaces it");
-        }
+    exit_code writable = check_outputs(chosen);
+    if (writable != DONE) {
+        return writable;
     }
     std::string error;
     std::unique_ptr<backend> on = open_backend(chosen, &error);

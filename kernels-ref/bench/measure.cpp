@@ -54,10 +54,14 @@ void put_samples(std::vector<double> *times_ns, sli_measurement *row) {
     row->bytes_frac = share_of(row->algorithmic_bytes, row->time_median_ns, row->peak_bytes_per_s);
 }
 
+const char *shape_refusal(const kernel &its, const shape &of) {
+    const char *refusal = size_refusal(of);
+    return refusal == nullptr ? its.refusal(of) : refusal;
+}
+
 outcome measure(const kernel &its, const shape &of, backend &on, const sampling &how,
                 const char *date, sli_measurement *row, const char **error) {
-    *error = size_refusal(of);
-    *error = *error == nullptr ? its.refusal(of) : *error;
+    *error = shape_refusal(its, of);
     if (*error != nullptr) {
         return outcome::refused;
     }
@@ -69,12 +73,14 @@ outcome measure(const kernel &its, const shape &of, backend &on, const sampling 
     }
     kref_work work = its.work(of);
     std::vector<double> times_ns;
-    *error = on.sample(*prepared, how, &times_ns);
+    sampling its_how = how;
+    its_how.is_graph = how.is_graph && prepared->can_be_captured();
+    *error = on.sample(*prepared, its_how, &times_ns);
     if (*error != nullptr) {
         return outcome::failed;
     }
     *row = of;
-    put_circumstances(its, on, how, date, row);
+    put_circumstances(its, on, its_how, date, row);
     row->algorithmic_flops = work.algorithmic_flops;
     row->algorithmic_bytes = work.algorithmic_bytes;
     put_samples(&times_ns, row);

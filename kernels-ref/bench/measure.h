@@ -17,6 +17,9 @@ void put_samples(std::vector<double> *times_ns, sli_measurement *row);
 /* Why nothing was measured. */
 enum class outcome { measured, refused, too_large, failed };
 
+/* Why a kernel cannot be measured at a shape, or null. */
+const char *shape_refusal(const kernel &its, const shape &of);
+
 /*
  * Measures a kernel at a shape. The texts of the row are those of the shape and of the backend, and
  * `date` as it is. What went wrong is in *error, in words that live as long as the backend.

@@ -18,6 +18,7 @@ const char *const usage =
     "  --out FILE          .csv, .h5 or .hdf5; one of each may be given\n"
     "  --force             replace files that exist\n"
     "  --quick             few small shapes and samples: a try, not a measurement\n"
+    "  --work-max N        leave out shapes of more FLOPs or more bytes: 3e9 suits a CPU\n"
     "  --samples N         at most, 50 if not given\n"
     "  --seconds S         after which a shape gets no more samples, 2 if not given\n"
     "  --flush             fill the caches with something else before each sample\n"
@@ -78,6 +79,10 @@ const option table[] = {
      [](const char *, options *chosen) -> const char * {
          chosen->is_quick = true;
          return nullptr;
+     }},
+    {"--work-max", true,
+     [](const char *value, options *chosen) -> const char * {
+         return take_number(value, 1.0, &chosen->work_max, "a number of FLOPs or bytes, as 1e9");
      }},
     {"--samples", true,
      [](const char *value, options *chosen) -> const char * {
@@ -157,21 +162,26 @@ std::string unknown(const std::string &name) {
                               : error + "; --help lists them";
 }
 
+bool are_different(const char *name, const std::vector<std::string> &values, std::string *error) {
+    for (size_t i = 1; i < values.size(); i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (values[i] == values[j]) {
+                *error = std::string(name) + " " + values[i] + " is given twice";
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* What options say of each other. */
 bool agree(const options &chosen, std::string *error) {
     if (!chosen.shapes.empty() && chosen.kernels.size() != 1) {
         *error = "--shape needs one --kernel";
         return false;
     }
-    for (size_t i = 1; i < chosen.outputs.size(); i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (chosen.outputs[i] == chosen.outputs[j]) {
-                *error = "--out " + chosen.outputs[i] + " is given twice";
-                return false;
-            }
-        }
-    }
-    return true;
+    return are_different("--out", chosen.outputs, error) &&
+           are_different("--kernel", chosen.kernels, error);
 }
 
 } // namespace

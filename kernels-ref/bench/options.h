@@ -17,6 +17,7 @@ struct options {
     std::string backend = "cpu";
     std::string folder = "."; /* of the file that a storage is measured with */
     sampling how;
+    double work_max = INFINITY;    /* FLOPs, and bytes, of shapes that nobody asked for */
     double peak_flops_per_s = NAN; /* NaN = what the device says */
     double peak_bytes_per_s = NAN;
     bool is_quick = false;

@@ -1,5 +1,6 @@
 #include "bench/shape.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace kref::bench {
@@ -35,9 +36,9 @@ bool refuse_column(const char *kernel_name, const char *columns, const char *nam
     return false;
 }
 
-/* One NAME=VALUE. */
+/* One NAME=VALUE. `read` are the columns that have been. */
 bool read_value(const char *kernel_name, const char *columns, char *pair, shape *its,
-                std::string *error) {
+                std::vector<const sli_measured_column *> *read, std::string *error) {
     char *equals = strchr(pair, '=');
     if (equals == nullptr || equals == pair || equals[1] == '\0') {
         *error = "a shape is NAME=VALUE,NAME=VALUE..., as rows=7; found " + quoted(pair);
@@ -48,6 +49,11 @@ bool read_value(const char *kernel_name, const char *columns, char *pair, shape 
     if (column == nullptr || !has_word(columns, column->name)) {
         return refuse_column(kernel_name, columns, pair, error);
     }
+    if (std::find(read->begin(), read->end(), column) != read->end()) {
+        *error = std::string(kernel_name) + ": " + pair + " stands twice in a shape";
+        return false;
+    }
+    read->push_back(column);
     if (sli_measured_is_text(column)) {
         sli_measured_set_text(column, its, equals + 1);
         return true;
@@ -67,8 +73,9 @@ bool read_value(const char *kernel_name, const char *columns, char *pair, shape 
 bool read_shape(const char *kernel_name, const char *columns, char *text, shape *its,
                 std::string *error) {
     char *rest = text;
+    std::vector<const sli_measured_column *> read;
     for (char *pair = strsep(&rest, ","); pair != nullptr; pair = strsep(&rest, ",")) {
-        if (!read_value(kernel_name, columns, pair, its, error)) {
+        if (!read_value(kernel_name, columns, pair, its, &read, error)) {
             return false;
         }
     }

@@ -13,7 +13,7 @@ namespace kref::bench {
 /*
  * The shape `base` with the values of `text` in place of its own. Texts stay where `text` is, so it
  * is changed and has to live as long. False, and why in *error, with the nearest name: an unknown
- * column, one of other kernels, a value of another kind.
+ * column, one of other kernels, one that stands twice, a value of another kind.
  */
 bool read_shape(const char *kernel_name, const char *columns, char *text, shape *its,
                 std::string *error);

@@ -2,6 +2,8 @@
 
 #include "cuda/kref.h"
 
+#include <vector>
+
 namespace kref {
 
 namespace {
@@ -45,6 +47,21 @@ __global__ void __launch_bounds__(THREADS) block_copy_kernel(block_copy_args arg
     }
 }
 
+/* Where the blocks lie, as the runtime takes them. */
+struct copy_list {
+    std::vector<const void *> from;
+    std::vector<void *> to;
+    std::vector<size_t> bytes;
+
+    explicit copy_list(const block_copy_args &args) {
+        for (int64_t i = 0; i < args.blocks; i++) {
+            from.push_back(args.source.address(find_word(args, args.source_blocks, i)));
+            to.push_back(args.target.address(find_word(args, args.target_blocks, i)));
+            bytes.push_back(static_cast<size_t>(args.block_bytes));
+        }
+    }
+};
+
 #if defined(__CUDACC__)
 
 const char *copy_bytes(void *to, const void *from, size_t bytes, void *stream) {
@@ -53,10 +70,37 @@ const char *copy_bytes(void *to, const void *from, size_t bytes, void *stream) {
     return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
 }
 
+#if CUDART_VERSION >= 13000
+
+const char *copy_batch(copy_list list, void *stream) {
+    cudaMemcpyAttributes attributes = {};
+    attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    size_t first = 0; /* copy that has these attributes; all that follow have them, too */
+    cudaError_t error = cudaMemcpyBatchAsync(list.to.data(), list.from.data(), list.bytes.data(),
+                                             list.to.size(), &attributes, &first, 1,
+                                             static_cast<cudaStream_t>(stream));
+    return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+}
+
+#else
+
+const char *copy_batch(const copy_list &, void *) {
+    return "block_copy_batch: this program was built with a toolkit before CUDA 13.0";
+}
+
+#endif
+
 #else
 
 const char *copy_bytes(void *to, const void *from, size_t bytes, void *) {
     memcpy(to, from, bytes);
+    return nullptr;
+}
+
+const char *copy_batch(const copy_list &list, void *) {
+    for (size_t i = 0; i < list.to.size(); i++) {
+        memcpy(list.to[i], list.from[i], list.bytes[i]);
+    }
     return nullptr;
 }
 
@@ -94,6 +138,14 @@ const char *block_copy_each(const block_copy_args &args, void *stream) {
                            static_cast<size_t>(args.block_bytes), stream);
     }
     return error;
+}
+
+const char *block_copy_batch(const block_copy_args &args, void *stream) {
+    const char *refusal = block_copy_refusal(args);
+    if (refusal != nullptr || args.blocks == 0) {
+        return refusal;
+    }
+    return copy_batch(copy_list(args), stream);
 }
 
 } // namespace kref

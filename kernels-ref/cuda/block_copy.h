@@ -8,7 +8,9 @@
  *
  * block_copy does all of it in one launch. block_copy_each asks the runtime for one copy a block,
  * which is what an engine without such a kernel does: the difference, divided by the blocks, is the
- * cost of a copy. No target block may be named twice, or be a source of the same call.
+ * cost of a copy. block_copy_batch hands the same copies to the runtime in one call, which CUDA has
+ * from 13.0 on in this form; older toolkits get an error. No target block may be named twice, or be
+ * a source of the same call.
  */
 #ifndef KREF_CUDA_BLOCK_COPY_H
 #define KREF_CUDA_BLOCK_COPY_H
@@ -34,6 +36,10 @@ const char *block_copy(const block_copy_args &args, void *stream);
 
 /* The same by a copy of the runtime for each block. The lists lie in memory of the host. */
 const char *block_copy_each(const block_copy_args &args, void *stream);
+
+/* The same by one batch of copies. The lists lie in memory of the host. The runtime takes batches
+ * into no graph, and not into the null stream. */
+const char *block_copy_batch(const block_copy_args &args, void *stream);
 
 } // namespace kref
 

@@ -1,12 +1,12 @@
 /*
  * Rows of a cache in fewer bits: a row is the key or the value of one token and head.
  *
- *   fp8   an e4m3 an element; a scale a head, or the same for all, chosen beforehand, weighs
- * nothing int8  a byte an element, and an fp16 scale a row: greatest magnitude / 127 q4_0  4 bits
- * an element, and an fp16 scale for each 32, as in ggml: d = m / -8, where m is the element of the
- * greatest magnitude, and the code is the least of 15 and x / d + 8.5 cut off. Byte j of 16 holds
- * element j in its lower half and element j + 16 in its upper one. Where both signs reach the
- * greatest magnitude ggml takes the first, this the positive one.
+ * - fp8: an e4m3 an element; a scale a head, or one for all, chosen beforehand, weighs nothing.
+ * - int8: a byte an element, and an fp16 scale a row, which is the greatest magnitude / 127.
+ * - q4_0: 4 bits an element, and an fp16 scale for each 32, as in ggml: d = m / -8, where m is the
+ *   element of the greatest magnitude, and the code is the least of 15 and x / d + 8.5 cut off.
+ *   Byte j of 16 holds element j in its lower half and element j + 16 in its upper one. Where both
+ *   signs reach the greatest magnitude ggml takes the first, this the positive one.
  *
  * An element is worth code x scale, of q4_0 (code - 8) x d, rounded to bf16. Codes and scales lie
  * in arrays of their own, so that codes are read 16 bytes at a time; together they weigh what

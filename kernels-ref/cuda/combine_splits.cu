@@ -1,6 +1,7 @@
 #include "cuda/combine_splits.h"
 
 #include "cuda/kref.h"
+#include "cuda/outputs.h"
 #include "cuda/splits.h"
 
 namespace kref {
@@ -10,9 +11,8 @@ namespace {
 constexpr int THREADS = 128;
 
 /* A block for a query head of a sequence. Splits without keys have left nothing to read. */
-template <typename Output>
-__global__ void __launch_bounds__(THREADS)
-    combine_splits_kernel(combine_splits_args args, global<Output> outputs) {
+__global__ void __launch_bounds__(THREADS) combine_splits_kernel(combine_splits_args args) {
+    either_output outputs = {args.outputs, args.exact_outputs};
     int64_t head = int64_t{blockIdx.y} * args.heads + blockIdx.x;
     int64_t first = head * args.splits * part_floats(args.width);
     int length = args.lengths.get(blockIdx.y);
@@ -36,22 +36,15 @@ __global__ void __launch_bounds__(THREADS)
                       args.parts.get(from + args.width + 1), args.parts.get(from + column));
         }
         f32 value = parts > 0 ? all.sum / all.weights : f32(0.0F);
-        put_rounded(outputs, head * args.width + column, value);
+        put_one(outputs, head * args.width + column, value);
     }
-}
-
-template <typename Output>
-const char *launch_as(const combine_splits_args &args, global<Output> outputs, void *stream) {
-    dim3 heads = {static_cast<unsigned>(args.heads), static_cast<unsigned>(args.sequences)};
-    return launch("combine_splits", combine_splits_kernel<Output>, heads, dim3{THREADS}, 0, stream,
-                  args, outputs);
 }
 
 } // namespace
 
 const char *combine_splits(const combine_splits_args &args, void *stream) {
-    return args.outputs.is_null() ? launch_as(args, args.exact_outputs, stream)
-                                  : launch_as(args, args.outputs, stream);
+    dim3 heads = {static_cast<unsigned>(args.heads), static_cast<unsigned>(args.sequences)};
+    return launch("combine_splits", combine_splits_kernel, heads, dim3{THREADS}, 0, stream, args);
 }
 
 } // namespace kref

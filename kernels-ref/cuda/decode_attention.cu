@@ -43,26 +43,17 @@ template <int Head_dim> struct plain_stages {
     }
 };
 
-template <int Head_dim, typename Output>
-__global__ void __launch_bounds__(THREADS)
-    decode_attention_kernel(decode_attention_args args, global<Output> outputs) {
+template <int Head_dim>
+__global__ void __launch_bounds__(THREADS) decode_attention_kernel(decode_attention_args args) {
     plain_cache cache = {args.key_cache, args.value_cache};
-    attend<plain_stages<Head_dim>, Head_dim>(args, cache, outputs);
-}
-
-template <int Head_dim, typename Output>
-const char *launch_as(const decode_attention_args &args, global<Output> outputs, void *stream) {
-    using shared = staging<plain_stages<Head_dim>, Head_dim>;
-    const char *error = launch("decode_attention", decode_attention_kernel<Head_dim, Output>,
-                               grid_of(args), dim3{THREADS}, sizeof(shared), stream, args, outputs);
-    return error != nullptr || args.splits == 1 ? error : combine(args, stream);
+    attend<plain_stages<Head_dim>, Head_dim>(args, cache);
 }
 
 template <int Head_dim> const char *launch_width(const decode_attention_args &args, void *stream) {
-    if (args.outputs.is_null()) {
-        return launch_as<Head_dim>(args, args.exact_outputs, stream);
-    }
-    return launch_as<Head_dim>(args, args.outputs, stream);
+    using shared = staging<plain_stages<Head_dim>, Head_dim>;
+    const char *error = launch("decode_attention", decode_attention_kernel<Head_dim>, grid_of(args),
+                               dim3{THREADS}, sizeof(shared), stream, args);
+    return error != nullptr || args.splits == 1 ? error : combine(args, stream);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "cuda/delta_rule.h"
 
 #include "cuda/kref.h"
+#include "cuda/outputs.h"
 #include "cuda/softmax.h"
 #include "cuda/state_place.h"
 #include "cuda/tile.h"
@@ -283,9 +284,8 @@ KREF_FUNCTION void solve(exchange<Key_dim, Has_channel_decays> *shared) {
     }
 }
 
-template <int Key_dim, bool Has_channel_decays, typename Output>
-KREF_FUNCTION void put_outputs(global<Output> outputs,
-                               const exchange<Key_dim, Has_channel_decays> &shared,
+template <int Key_dim, bool Has_channel_decays>
+KREF_FUNCTION void put_outputs(const exchange<Key_dim, Has_channel_decays> &shared,
                                const delta_rule_args &args, const state_place &place,
                                const chunk &its, chunk_products *products, const f32 *grown,
                                int warp) {
@@ -301,6 +301,7 @@ KREF_FUNCTION void put_outputs(global<Output> outputs,
             products->read[tile].at[row][column] *= grown[row];
         }
     }
+    either_output outputs = {args.outputs, args.exact_outputs};
     left_tile left = left_from_sums(products->seen[0], products->seen[1]);
     right_pair right = load_right_by_depth(shared.corrections + warp * WARP_COLUMNS, COLUMN_STRIDE);
     multiply_add(&products->read[0], left, right.at[0]);
@@ -411,11 +412,10 @@ KREF_FUNCTION void change_state(warp_state<Key_dim> *state,
 /* ---- The block: 64 columns of a head of a sequence ---- */
 
 /* Returns how many of the tokens from `first` on it has taken; `left` are there. */
-template <int Key_dim, bool Has_channel_decays, typename Output>
+template <int Key_dim, bool Has_channel_decays>
 KREF_FUNCTION int take_chunk(exchange<Key_dim, Has_channel_decays> *shared,
-                             warp_state<Key_dim> *state, global<Output> outputs,
-                             const delta_rule_args &args, const state_place &place, int64_t first,
-                             int left, int warp) {
+                             warp_state<Key_dim> *state, const delta_rule_args &args,
+                             const state_place &place, int64_t first, int left, int warp) {
     chunk its(first, left);
     sum_decays(shared, args, place, &its);
     stage_keys(shared, args, place, its);
@@ -435,16 +435,15 @@ KREF_FUNCTION int take_chunk(exchange<Key_dim, Has_channel_decays> *shared,
     __syncthreads();
     solve(shared);
     __syncthreads();
-    put_outputs(outputs, *shared, args, place, its, &products, grown, warp);
+    put_outputs(*shared, args, place, its, &products, grown, warp);
     change_state(state, *shared, its, warp);
     share_state(shared, state, warp);
     __syncthreads(); /* the next chunk writes what this one has read */
     return its.count;
 }
 
-template <int Key_dim, bool Has_channel_decays, typename Output>
-__global__ void __launch_bounds__(THREADS)
-    delta_prefill_kernel(delta_rule_args args, global<Output> outputs) {
+template <int Key_dim, bool Has_channel_decays>
+__global__ void __launch_bounds__(THREADS) delta_prefill_kernel(delta_rule_args args) {
     auto *shared = reinterpret_cast<exchange<Key_dim, Has_channel_decays> *>(KREF_DYNAMIC_SHARED());
     int warp = static_cast<int>(threadIdx.x) / 32;
     int first = args.starts.get(blockIdx.z);
@@ -466,28 +465,19 @@ __global__ void __launch_bounds__(THREADS)
     begin_state<Key_dim, Has_channel_decays>(&state, args, place, first, warp);
     share_state(shared, &state, warp);
     for (int token = first; token < end;) {
-        token += take_chunk(shared, &state, outputs, args, place, token, end - token, warp);
+        token += take_chunk(shared, &state, args, place, token, end - token, warp);
     }
     state.for_each_pair(warp, [=](f32 *pair, int row, int column) {
         put_pair(states, state_at + row * value_dim + column, pair[0], pair[1]);
     });
 }
 
-template <int Key_dim, bool Has_channel_decays, typename Output>
-const char *launch_as(const delta_rule_args &args, global<Output> outputs, void *stream) {
-    dim3 grid = {static_cast<unsigned>(args.value_dim / COLUMNS), static_cast<unsigned>(args.heads),
-                 static_cast<unsigned>(args.sequences)};
-    return launch("delta_prefill", delta_prefill_kernel<Key_dim, Has_channel_decays, Output>, grid,
-                  dim3{THREADS}, sizeof(exchange<Key_dim, Has_channel_decays>), stream, args,
-                  outputs);
-}
-
 template <int Key_dim, bool Has_channel_decays>
 const char *launch_rule(const delta_rule_args &args, void *stream) {
-    if (args.outputs.is_null()) {
-        return launch_as<Key_dim, Has_channel_decays>(args, args.exact_outputs, stream);
-    }
-    return launch_as<Key_dim, Has_channel_decays>(args, args.outputs, stream);
+    dim3 grid = {static_cast<unsigned>(args.value_dim / COLUMNS), static_cast<unsigned>(args.heads),
+                 static_cast<unsigned>(args.sequences)};
+    return launch("delta_prefill", delta_prefill_kernel<Key_dim, Has_channel_decays>, grid,
+                  dim3{THREADS}, sizeof(exchange<Key_dim, Has_channel_decays>), stream, args);
 }
 
 template <int Key_dim> const char *launch_width(const delta_rule_args &args, void *stream) {

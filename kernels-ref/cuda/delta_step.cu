@@ -1,6 +1,7 @@
 #include "cuda/delta_rule.h"
 
 #include "cuda/kref.h"
+#include "cuda/outputs.h"
 #include "cuda/state_place.h"
 
 namespace kref {
@@ -65,11 +66,48 @@ KREF_FUNCTION void put_outputs(global<float> target, int64_t index, const column
     target.put_pack<LANE_VALUES>(index, exact);
 }
 
+KREF_FUNCTION void put_outputs(const either_output &target, int64_t index, const column_sums &sums,
+                               f32 scale) {
+    if (target.exact.is_null()) {
+        put_outputs(target.rounded, index, sums, scale);
+    } else {
+        put_outputs(target.exact, index, sums, scale);
+    }
+}
+
 /* A thread's rows: thread / 8, 16 further, ... */
 template <int Key_dim> struct thread_state {
     static constexpr int rows = Key_dim / ROWS;
     f32 at[rows][LANE_VALUES];
 };
+
+/* `at` is the place of the first element that the thread has. */
+template <int Key_dim>
+KREF_FUNCTION void read_state(thread_state<Key_dim> *state, const delta_rule_args &args,
+                              int64_t at) {
+    KREF_UNROLL
+    for (int row = 0; row < thread_state<Key_dim>::rows; row++) {
+        auto some = args.states.get_pack<LANE_VALUES>(at + row * ROWS * args.value_dim);
+        KREF_UNROLL
+        for (int i = 0; i < LANE_VALUES; i++) {
+            state->at[row][i] = some.at[i];
+        }
+    }
+}
+
+template <int Key_dim>
+KREF_FUNCTION void write_state(const thread_state<Key_dim> &state, const delta_rule_args &args,
+                               int64_t at) {
+    KREF_UNROLL
+    for (int row = 0; row < thread_state<Key_dim>::rows; row++) {
+        pack<float, LANE_VALUES> some;
+        KREF_UNROLL
+        for (int i = 0; i < LANE_VALUES; i++) {
+            some.at[i] = static_cast<float>(state.at[row][i]);
+        }
+        args.states.put_pack<LANE_VALUES>(at + row * ROWS * args.value_dim, some);
+    }
+}
 
 /* One token: the state as it is after it, and the sums of the output. */
 template <int Key_dim, bool Has_channel_decays>
@@ -122,9 +160,8 @@ KREF_FUNCTION void take_token(thread_state<Key_dim> *state, const delta_rule_arg
 }
 
 /* A block for 32 columns of a head of a sequence. Columns do not know of each other. */
-template <int Key_dim, bool Has_channel_decays, typename Output>
-__global__ void __launch_bounds__(THREADS)
-    delta_step_kernel(delta_rule_args args, global<Output> outputs) {
+template <int Key_dim, bool Has_channel_decays>
+__global__ void __launch_bounds__(THREADS) delta_step_kernel(delta_rule_args args) {
     KREF_SHARED(f32, predicted_parts, WARPS * COLUMNS);
     KREF_SHARED(f32, output_parts, WARPS * COLUMNS);
     int thread = static_cast<int>(threadIdx.x);
@@ -137,15 +174,9 @@ __global__ void __launch_bounds__(THREADS)
                                                            thread % ROW_THREADS * LANE_VALUES};
     int64_t state_at = place.state_at(args, args.slots.get(blockIdx.z), thread / ROW_THREADS);
 
+    either_output outputs = {args.outputs, args.exact_outputs};
     thread_state<Key_dim> state;
-    KREF_UNROLL
-    for (int row = 0; row < thread_state<Key_dim>::rows; row++) {
-        auto some = args.states.get_pack<LANE_VALUES>(state_at + row * ROWS * args.value_dim);
-        KREF_UNROLL
-        for (int i = 0; i < LANE_VALUES; i++) {
-            state.at[row][i] = some.at[i];
-        }
-    }
+    read_state(&state, args, state_at);
     for (int64_t token = first; token < end; token++) {
         column_sums sums;
         take_token<Key_dim, Has_channel_decays>(&state, args, place, token, predicted_parts,
@@ -154,31 +185,15 @@ __global__ void __launch_bounds__(THREADS)
             put_outputs(outputs, place.value_at(args, token), sums, args.scale);
         }
     }
-    KREF_UNROLL
-    for (int row = 0; row < thread_state<Key_dim>::rows; row++) {
-        pack<float, LANE_VALUES> some;
-        KREF_UNROLL
-        for (int i = 0; i < LANE_VALUES; i++) {
-            some.at[i] = static_cast<float>(state.at[row][i]);
-        }
-        args.states.put_pack<LANE_VALUES>(state_at + row * ROWS * args.value_dim, some);
-    }
-}
-
-template <int Key_dim, bool Has_channel_decays, typename Output>
-const char *launch_as(const delta_rule_args &args, global<Output> outputs, void *stream) {
-    dim3 grid = {static_cast<unsigned>(args.value_dim / COLUMNS), static_cast<unsigned>(args.heads),
-                 static_cast<unsigned>(args.sequences)};
-    return launch("delta_step", delta_step_kernel<Key_dim, Has_channel_decays, Output>, grid,
-                  dim3{THREADS}, 0, stream, args, outputs);
+    write_state(state, args, state_at);
 }
 
 template <int Key_dim, bool Has_channel_decays>
 const char *launch_rule(const delta_rule_args &args, void *stream) {
-    if (args.outputs.is_null()) {
-        return launch_as<Key_dim, Has_channel_decays>(args, args.exact_outputs, stream);
-    }
-    return launch_as<Key_dim, Has_channel_decays>(args, args.outputs, stream);
+    dim3 grid = {static_cast<unsigned>(args.value_dim / COLUMNS), static_cast<unsigned>(args.heads),
+                 static_cast<unsigned>(args.sequences)};
+    return launch("delta_step", delta_step_kernel<Key_dim, Has_channel_decays>, grid, dim3{THREADS},
+                  0, stream, args);
 }
 
 template <int Key_dim> const char *launch_width(const delta_rule_args &args, void *stream) {

@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(PRODUCT_THREADS) expert_gemm_kernel(expert_gem
 
     product_tiles<Row_tiles> sums;
     multiply_block(sums, *stages, from);
-    write_block(sums, product_outputs{args.product, args.exact_product},
+    write_block(sums, either_output{args.product, args.exact_product},
                 int64_t{first_place} * args.n + first_column, args.n, from.rows, from.columns);
 }
 

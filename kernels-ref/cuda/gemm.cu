@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(PRODUCT_THREADS) gemm_kernel(gemm_args<Element
     for (int tile = 0; tile < Row_tiles; tile++) {
         shrink_sums(sums[tile], scale);
     }
-    write_block(sums, product_outputs{args.product, args.exact_product},
+    write_block(sums, either_output{args.product, args.exact_product},
                 int64_t{first_row} * args.n + first_column, args.n, from.rows, from.columns);
 }
 

@@ -19,6 +19,8 @@ constexpr int BLOCK_KEYS = WARPS * KEY_TILE;
 /* Rows in shared memory are 16 bytes longer, an odd multiple of 16: see tile.h. */
 constexpr int STRIDE = WIDTH + PACK;
 constexpr int ROW_PACKS = WIDTH / PACK;
+constexpr int CODE_PACK = 16; /* codes in the widest access */
+constexpr int ROW_CODE_PACKS = WIDTH / CODE_PACK;
 
 struct staging {
     bf16 queries[HEADS_MAX * STRIDE];
@@ -38,24 +40,55 @@ KREF_FUNCTION void stage_queries(staging *shared, const index_scores_args &args)
     }
 }
 
-/* The keys of this warp: two lanes know the row of each. Keys behind the end become zeros. */
-KREF_FUNCTION void stage_keys(bf16 *target, const index_scores_args &args, int first_key, int end) {
-    int lane = static_cast<int>(threadIdx.x) % 32;
-    int key = first_key + lane % KEY_TILE;
-    int64_t lane_row = 0;
-    if (key < end) {
-        int64_t table_row = int64_t{blockIdx.y} * args.blocks_max;
-        int64_t block = args.block_table.get(table_row + key / args.block_tokens);
-        lane_row = block * args.block_tokens + key % args.block_tokens;
+/* Where this lane's key lies in the cache. Of a warp's 16 keys two lanes have each; behind the end
+ * it is the first row, which is there. */
+KREF_FUNCTION int64_t find_lane_row(const index_scores_args &args, int first_key, int end) {
+    int key = first_key + static_cast<int>(threadIdx.x) % KEY_TILE;
+    if (key >= end) {
+        return 0;
     }
+    int64_t table_row = int64_t{blockIdx.y} * args.blocks_max;
+    int64_t block = args.block_table.get(table_row + key / args.block_tokens);
+    return block * args.block_tokens + key % args.block_tokens;
+}
+
+/* The first `count` keys of this warp; those behind become zeros. */
+KREF_FUNCTION void stage_keys(bf16 *target, const index_scores_args &args, int64_t lane_row,
+                              int count) {
+    int lane = static_cast<int>(threadIdx.x) % 32;
     KREF_UNROLL
     for (int i = 0; i < KEY_TILE * ROW_PACKS / 32; i++) {
         int at = i * 32 + lane;
         int row = at / ROW_PACKS;
         int column = at % ROW_PACKS * PACK;
         int64_t from = __shfl_sync(~0U, lane_row, row) * WIDTH + column;
-        copy_async(target + row * STRIDE + column, args.keys.address(from),
-                   first_key + row < end ? 16 : 0);
+        copy_async(target + row * STRIDE + column, args.keys.address(from), row < count ? 16 : 0);
+    }
+}
+
+/* The same of codes. */
+KREF_FUNCTION void stage_codes(bf16 *target, const index_scores_args &args, int64_t lane_row,
+                               int count) {
+    int lane = static_cast<int>(threadIdx.x) % 32;
+    KREF_UNROLL
+    for (int i = 0; i < KEY_TILE * ROW_CODE_PACKS / 32; i++) {
+        int at = i * 32 + lane;
+        int row = at / ROW_CODE_PACKS;
+        int column = at % ROW_CODE_PACKS * CODE_PACK;
+        int64_t from = __shfl_sync(~0U, lane_row, row) * WIDTH + column;
+        pack<e4m3, CODE_PACK> codes = {};
+        if (row < count) {
+            codes = args.key_codes.get_pack<CODE_PACK>(from);
+        }
+        KREF_UNROLL
+        for (int half = 0; half < CODE_PACK; half += PACK) {
+            pack<bf16, PACK> wide;
+            KREF_UNROLL
+            for (int j = 0; j < PACK; j++) {
+                wide.at[j] = to_bf16(to_float(codes.at[half + j]));
+            }
+            *reinterpret_cast<pack<bf16, PACK> *>(target + row * STRIDE + column + half) = wide;
+        }
     }
 }
 
@@ -97,7 +130,29 @@ KREF_FUNCTION void take_heads(key_scores *scores, const staging &shared, const k
     }
 }
 
-/* A block for 64 keys of a sequence. */
+/* All lanes of a column have its sum; the one with row 0 writes it. */
+template <bool Has_codes>
+KREF_FUNCTION void put_scores(const index_scores_args &args, const key_scores &scores,
+                              int64_t lane_row, int first_key, int count) {
+    bool is_first = row_of(0) == 0 || row_of(1) == 0;
+    KREF_UNROLL
+    for (int i = 0; i < KEY_TILE / TILE_COLUMNS * LANE_COLUMNS; i++) {
+        const sum_tile &its = scores.at[i / LANE_COLUMNS];
+        f32 score = sum_over_column(its.at[0][i % LANE_COLUMNS] + its.at[1][i % LANE_COLUMNS]);
+        int key = i / LANE_COLUMNS * TILE_COLUMNS + column_of() + i % LANE_COLUMNS;
+        int64_t row = Has_codes ? __shfl_sync(~0U, lane_row, key) : 0;
+        if (is_first && key < count) {
+            if constexpr (Has_codes) {
+                score *= args.key_scales.get(row);
+            }
+            args.scores.put(int64_t{blockIdx.y} * args.tokens_max + first_key + key,
+                            static_cast<float>(score));
+        }
+    }
+}
+
+/* A block for 64 keys of a sequence, a warp for 16 of them. */
+template <bool Has_codes>
 __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
     index_scores_kernel(index_scores_args args) {
     auto *shared = reinterpret_cast<staging *>(KREF_DYNAMIC_SHARED());
@@ -107,33 +162,36 @@ __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
     if (first_key - warp_key >= end) {
         return;
     }
+    int count = end - first_key; /* of the warp; may be more than it has, or less than none */
     bf16 *staged_keys = shared->keys + warp_key * STRIDE;
     stage_queries(shared, args);
-    stage_keys(staged_keys, args, first_key, end);
+    int64_t lane_row = find_lane_row(args, first_key, end);
+    if constexpr (Has_codes) {
+        stage_codes(staged_keys, args, lane_row, count);
+    } else {
+        stage_keys(staged_keys, args, lane_row, count);
+    }
     commit_copies();
     wait_for_copies<0>();
     __syncthreads();
 
-    /* All lanes of a column have its sum; the one with row 0 writes it. */
-    bool is_first = row_of(0) == 0 || row_of(1) == 0;
-    key_scores scores = {};
     key_operands keys;
     KREF_UNROLL
     for (int i = 0; i < WIDTH / TILE_DEPTH; i++) {
         keys[i] = load_right_by_column(staged_keys + i * TILE_DEPTH, STRIDE);
     }
+    key_scores scores = {};
     for (int head = 0; head < args.heads; head += TILE_ROWS) {
         take_heads(&scores, *shared, keys, head);
     }
-    KREF_UNROLL
-    for (int i = 0; i < KEY_TILE / TILE_COLUMNS * LANE_COLUMNS; i++) {
-        const sum_tile &its = scores.at[i / LANE_COLUMNS];
-        f32 score = sum_over_column(its.at[0][i % LANE_COLUMNS] + its.at[1][i % LANE_COLUMNS]);
-        int key = first_key + i / LANE_COLUMNS * TILE_COLUMNS + column_of() + i % LANE_COLUMNS;
-        if (is_first && key < end) {
-            args.scores.put(int64_t{blockIdx.y} * args.tokens_max + key, static_cast<float>(score));
-        }
-    }
+    put_scores<Has_codes>(args, scores, lane_row, first_key, count);
+}
+
+template <bool Has_codes> const char *launch_as(const index_scores_args &args, void *stream) {
+    dim3 grid = {static_cast<unsigned>((args.tokens_max + BLOCK_KEYS - 1) / BLOCK_KEYS),
+                 static_cast<unsigned>(args.sequences)};
+    return launch("index_scores", index_scores_kernel<Has_codes>, grid, dim3{THREADS},
+                  sizeof(staging), stream, args);
 }
 
 } // namespace
@@ -149,6 +207,12 @@ const char *index_scores_refusal(const index_scores_args &args) {
         return "index_scores: block_tokens must be positive, and blocks_max and tokens_max not "
                "negative";
     }
+    if (args.keys.is_null() == args.key_codes.is_null()) {
+        return "index_scores: exactly one of keys and key_codes must be given";
+    }
+    if (args.key_codes.is_null() != args.key_scales.is_null()) {
+        return "index_scores: key_codes take key_scales, and keys none";
+    }
     return nullptr;
 }
 
@@ -157,10 +221,8 @@ const char *index_scores(const index_scores_args &args, void *stream) {
     if (refusal != nullptr || args.sequences == 0 || args.tokens_max == 0) {
         return refusal;
     }
-    dim3 grid = {static_cast<unsigned>((args.tokens_max + BLOCK_KEYS - 1) / BLOCK_KEYS),
-                 static_cast<unsigned>(args.sequences)};
-    return launch("index_scores", index_scores_kernel, grid, dim3{THREADS}, sizeof(staging), stream,
-                  args);
+    return args.key_codes.is_null() ? launch_as<false>(args, stream)
+                                    : launch_as<true>(args, stream);
 }
 
 } // namespace kref

@@ -2,6 +2,7 @@
 
 #include "cuda/combine_splits.h"
 #include "cuda/kref.h"
+#include "cuda/outputs.h"
 #include "cuda/splits.h"
 #include "cuda/tile.h"
 
@@ -241,8 +242,8 @@ KREF_FUNCTION void leave_sums_of_weights(staging<Row_tiles> *shared, const softm
 }
 
 /* Writes a warp's columns of `heads` heads: that of head i at first + i x width. */
-template <int Row_tiles, typename Output>
-KREF_FUNCTION void write_columns(const output_tiles<Row_tiles> &sums, global<Output> target,
+template <int Row_tiles, typename Target>
+KREF_FUNCTION void write_columns(const output_tiles<Row_tiles> &sums, const Target &target,
                                  int64_t first, int64_t width, int heads) {
     int first_column = static_cast<int>(threadIdx.x) / 32 * COLUMNS + column_of();
     KREF_UNROLL
@@ -296,9 +297,8 @@ KREF_FUNCTION void leave_part(const output_tiles<Row_tiles> &sums, const staging
 }
 
 /* A block for a split of the keys of a sequence, and some of its heads. */
-template <int Row_tiles, typename Output>
-__global__ void __launch_bounds__(THREADS)
-    mla_decode_kernel(mla_decode_args args, global<Output> outputs) {
+template <int Row_tiles>
+__global__ void __launch_bounds__(THREADS) mla_decode_kernel(mla_decode_args args) {
     auto *shared = reinterpret_cast<staging<Row_tiles> *>(KREF_DYNAMIC_SHARED());
     key_range range = split_keys(args.lengths.get(blockIdx.z), 0, args.splits,
                                  static_cast<int>(blockIdx.x), KEY_TILE);
@@ -322,19 +322,19 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     if (is_alone) {
         divide_sums(sums, *shared);
+        either_output outputs = {args.outputs, args.exact_outputs};
         write_columns<Row_tiles>(sums, outputs, first_head * MLA_LATENT, MLA_LATENT, heads);
     } else {
         leave_part(sums, *shared, args, first_head, heads);
     }
 }
 
-template <int Row_tiles, typename Output>
-const char *launch_as(const mla_decode_args &args, global<Output> outputs, void *stream) {
+template <int Row_tiles> const char *launch_rows(const mla_decode_args &args, void *stream) {
     dim3 grid = {static_cast<unsigned>(args.splits),
                  static_cast<unsigned>((args.heads - 1) / HEADS<Row_tiles> + 1),
                  static_cast<unsigned>(args.sequences)};
-    const char *error = launch("mla_decode", mla_decode_kernel<Row_tiles, Output>, grid,
-                               dim3{THREADS}, sizeof(staging<Row_tiles>), stream, args, outputs);
+    const char *error = launch("mla_decode", mla_decode_kernel<Row_tiles>, grid, dim3{THREADS},
+                               sizeof(staging<Row_tiles>), stream, args);
     if (error != nullptr || args.splits == 1) {
         return error;
     }
@@ -349,13 +349,6 @@ const char *launch_as(const mla_decode_args &args, global<Output> outputs, void 
     combining.splits = args.splits;
     combining.grain = KEY_TILE;
     return combine_splits(combining, stream);
-}
-
-template <int Row_tiles> const char *launch_rows(const mla_decode_args &args, void *stream) {
-    if (args.outputs.is_null()) {
-        return launch_as<Row_tiles>(args, args.exact_outputs, stream);
-    }
-    return launch_as<Row_tiles>(args, args.outputs, stream);
 }
 
 } // namespace

@@ -45,9 +45,7 @@ KREF_FUNCTION void stage_queries(bf16 *target, const mla_prefill_args &args, int
  * A block for 128 queries of a head. Keys and values of a tile come in turn: while the scores are
  * computed the values arrive, and while the values are weighted the next keys do.
  */
-template <typename Output>
-__global__ void __launch_bounds__(QUERY_THREADS)
-    mla_prefill_kernel(mla_prefill_args args, global<Output> outputs) {
+__global__ void __launch_bounds__(QUERY_THREADS) mla_prefill_kernel(mla_prefill_args args) {
     query_piece it = find_piece(args.query_starts, args.key_starts, 0, KEY_TILE);
     if (it.queries <= 0) {
         return;
@@ -95,16 +93,9 @@ __global__ void __launch_bounds__(QUERY_THREADS)
         multiply_values<MLA_VALUE, KEY_TILE>(sums, scores, shared->values);
     }
     int64_t step = int64_t{args.heads} * MLA_VALUE;
+    either_output outputs = {args.outputs, args.exact_outputs};
     write_rows<MLA_VALUE>(sums, rows, outputs, it.query_token * step + head * MLA_VALUE, step,
                           it.queries);
-}
-
-template <typename Output>
-const char *launch_as(const mla_prefill_args &args, global<Output> outputs, void *stream) {
-    dim3 grid = {static_cast<unsigned>((args.queries_max - 1) / QUERY_TILE + 1),
-                 static_cast<unsigned>(args.heads), static_cast<unsigned>(args.sequences)};
-    return launch("mla_prefill", mla_prefill_kernel<Output>, grid, dim3{QUERY_THREADS},
-                  sizeof(staging), stream, args, outputs);
 }
 
 } // namespace
@@ -130,8 +121,10 @@ const char *mla_prefill(const mla_prefill_args &args, void *stream) {
     if (refusal != nullptr || args.sequences == 0 || args.queries_max == 0) {
         return refusal;
     }
-    return args.outputs.is_null() ? launch_as(args, args.exact_outputs, stream)
-                                  : launch_as(args, args.outputs, stream);
+    dim3 grid = {static_cast<unsigned>((args.queries_max - 1) / QUERY_TILE + 1),
+                 static_cast<unsigned>(args.heads), static_cast<unsigned>(args.sequences)};
+    return launch("mla_prefill", mla_prefill_kernel, grid, dim3{QUERY_THREADS}, sizeof(staging),
+                  stream, args);
 }
 
 } // namespace kref

@@ -15,6 +15,7 @@
 #include "cuda/combine_splits.h"
 #include "cuda/decode_attention.h"
 #include "cuda/kref.h"
+#include "cuda/outputs.h"
 #include "cuda/splits.h"
 #include "cuda/tile.h"
 
@@ -204,9 +205,9 @@ KREF_FUNCTION merged merge_warps(const staging<Stages, Head_dim> &shared, int ro
 }
 
 /* A block for a split of the keys of one key-value head, and the query heads that share it. */
-template <typename Stages, int Head_dim, typename Cache, typename Output>
-KREF_FUNCTION void attend(const decode_attention_args &args, const Cache &cache,
-                          global<Output> outputs) {
+template <typename Stages, int Head_dim, typename Cache>
+KREF_FUNCTION void attend(const decode_attention_args &args, const Cache &cache) {
+    either_output outputs = {args.outputs, args.exact_outputs};
     auto *shared = reinterpret_cast<staging<Stages, Head_dim> *>(KREF_DYNAMIC_SHARED());
     int split = static_cast<int>(blockIdx.x);
     int heads = args.query_heads / args.kv_heads;
@@ -239,14 +240,14 @@ KREF_FUNCTION void attend(const decode_attention_args &args, const Cache &cache,
         merged all = merge_warps(*shared, row, column);
         if (is_alone) {
             f32 value = all.weights > f32(0.0F) ? all.sum / all.weights : f32(0.0F);
-            put_rounded(outputs, (first_head + row) * Head_dim + column, value);
+            put_one(outputs, (first_head + row) * Head_dim + column, value);
             continue;
         }
         int64_t to = ((first_head + row) * args.splits + split) * part_floats(Head_dim);
-        put_rounded(args.workspace, to + column, all.sum);
+        put_one(args.workspace, to + column, all.sum);
         if (column == 0) {
-            put_rounded(args.workspace, to + Head_dim, all.highest);
-            put_rounded(args.workspace, to + Head_dim + 1, all.weights);
+            put_one(args.workspace, to + Head_dim, all.highest);
+            put_one(args.workspace, to + Head_dim + 1, all.weights);
         }
     }
 }

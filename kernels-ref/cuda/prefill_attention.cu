@@ -25,9 +25,9 @@ KREF_FUNCTION void stage_heads(bf16 *target, const bf16 *source, int step, int r
  * A block for 128 queries of a head. Keys and values of a tile come in turn: while the scores are
  * computed the values arrive, and while the values are weighted the next keys do.
  */
-template <int Head_dim, typename Output>
+template <int Head_dim>
 __global__ void __launch_bounds__(QUERY_THREADS)
-    prefill_attention_kernel(prefill_attention_args args, global<Output> outputs) {
+    prefill_attention_kernel(prefill_attention_args args) {
     constexpr int keys_of_tile = KEY_TILE<Head_dim>;
     query_piece it = find_piece(args.query_starts, args.key_starts, args.window_tokens,
                                 keys_of_tile);
@@ -86,23 +86,16 @@ __global__ void __launch_bounds__(QUERY_THREADS)
         }
         multiply_values<Head_dim, keys_of_tile>(sums, scores, shared->values);
     }
+    either_output outputs = {args.outputs, args.exact_outputs};
     write_rows<Head_dim>(sums, rows, outputs, first, query_step, it.queries);
 }
 
-template <int Head_dim, typename Output>
-const char *launch_as(const prefill_attention_args &args, global<Output> outputs, void *stream) {
+template <int Head_dim> const char *launch_width(const prefill_attention_args &args, void *stream) {
     auto tiles = static_cast<unsigned>((args.queries_max + QUERY_TILE - 1) / QUERY_TILE);
     dim3 grid = {tiles, static_cast<unsigned>(args.query_heads),
                  static_cast<unsigned>(args.sequences)};
-    return launch("prefill_attention", prefill_attention_kernel<Head_dim, Output>, grid,
-                  dim3{QUERY_THREADS}, sizeof(staging<Head_dim>), stream, args, outputs);
-}
-
-template <int Head_dim> const char *launch_width(const prefill_attention_args &args, void *stream) {
-    if (args.outputs.is_null()) {
-        return launch_as<Head_dim>(args, args.exact_outputs, stream);
-    }
-    return launch_as<Head_dim>(args, args.outputs, stream);
+    return launch("prefill_attention", prefill_attention_kernel<Head_dim>, grid,
+                  dim3{QUERY_THREADS}, sizeof(staging<Head_dim>), stream, args);
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 #ifndef KREF_CUDA_PRODUCT_H
 #define KREF_CUDA_PRODUCT_H
 
+#include "cuda/outputs.h"
 #include "cuda/softmax.h"
 #include "cuda/tile.h"
 
@@ -152,23 +153,9 @@ KREF_FUNCTION void multiply_block(product_tiles<Row_tiles> &sums, product_stages
     }
 }
 
-/* Where sums go: one of the two, the other is null. */
-struct product_outputs {
-    global<bf16> rounded;
-    global<float> exact;
-};
-
-KREF_FUNCTION void put_sums(const product_outputs &outputs, int64_t index, f32 first, f32 second) {
-    if (outputs.exact.is_null()) {
-        put_pair(outputs.rounded, index, first, second);
-    } else {
-        put_pair(outputs.exact, index, first, second);
-    }
-}
-
 /* Writes what exists: row i of the block at first + i x width. */
 template <int Row_tiles>
-KREF_FUNCTION void write_block(const product_tiles<Row_tiles> &sums, const product_outputs &outputs,
+KREF_FUNCTION void write_block(const product_tiles<Row_tiles> &sums, const either_output &outputs,
                                int64_t first, int64_t width, int rows, int columns) {
     KREF_UNROLL
     for (int i = 0; i < Row_tiles * LANE_ROWS; i++) {
@@ -179,7 +166,7 @@ KREF_FUNCTION void write_block(const product_tiles<Row_tiles> &sums, const produ
             int column = first_column_of_warp() + j * TILE_COLUMNS + column_of();
             if (row < rows && column < columns) {
                 const f32 *pair = sums[tile][j].at[i % LANE_ROWS];
-                put_sums(outputs, first + row * width + column, pair[0], pair[1]);
+                put_pair(outputs, first + row * width + column, pair[0], pair[1]);
             }
         }
     }

@@ -121,27 +121,18 @@ template <int Head_dim, cache_format Format> struct coded_stages {
     }
 };
 
-template <int Head_dim, cache_format Format, typename Output>
-__global__ void __launch_bounds__(THREADS)
-    quantized_decode_kernel(quantized_decode_args args, global<Output> outputs) {
-    attend<coded_stages<Head_dim, Format>, Head_dim>(args.attention, args, outputs);
-}
-
-template <int Head_dim, cache_format Format, typename Output>
-const char *launch_as(const quantized_decode_args &args, global<Output> outputs, void *stream) {
-    using shared = staging<coded_stages<Head_dim, Format>, Head_dim>;
-    const char *error = launch(
-        "quantized_decode", quantized_decode_kernel<Head_dim, Format, Output>,
-        grid_of(args.attention), dim3{THREADS}, sizeof(shared), stream, args, outputs);
-    return error != nullptr || args.attention.splits == 1 ? error : combine(args.attention, stream);
+template <int Head_dim, cache_format Format>
+__global__ void __launch_bounds__(THREADS) quantized_decode_kernel(quantized_decode_args args) {
+    attend<coded_stages<Head_dim, Format>, Head_dim>(args.attention, args);
 }
 
 template <int Head_dim, cache_format Format>
 const char *launch_format(const quantized_decode_args &args, void *stream) {
-    if (args.attention.outputs.is_null()) {
-        return launch_as<Head_dim, Format>(args, args.attention.exact_outputs, stream);
-    }
-    return launch_as<Head_dim, Format>(args, args.attention.outputs, stream);
+    using shared = staging<coded_stages<Head_dim, Format>, Head_dim>;
+    const char *error = launch("quantized_decode", quantized_decode_kernel<Head_dim, Format>,
+                               grid_of(args.attention), dim3{THREADS}, sizeof(shared), stream,
+                               args);
+    return error != nullptr || args.attention.splits == 1 ? error : combine(args.attention, stream);
 }
 
 template <int Head_dim> const char *launch_width(const quantized_decode_args &args, void *stream) {

@@ -10,6 +10,7 @@
 #ifndef KREF_CUDA_QUERY_BLOCK_H
 #define KREF_CUDA_QUERY_BLOCK_H
 
+#include "cuda/outputs.h"
 #include "cuda/softmax.h"
 #include "cuda/tile.h"
 
@@ -159,10 +160,11 @@ KREF_FUNCTION void hide_pairs(score_tiles<Keys> &scores, int position, int key, 
 }
 
 /* Writes the means of the values: of query i of the block at first + i x step. */
-template <int Width, typename Output>
+template <int Width>
 KREF_FUNCTION void write_rows(const output_tiles<Width> &sums,
-                              const softmax_rows (&rows)[QUERY_ROW_TILES], global<Output> outputs,
-                              int64_t first, int64_t step, int queries) {
+                              const softmax_rows (&rows)[QUERY_ROW_TILES],
+                              const either_output &outputs, int64_t first, int64_t step,
+                              int queries) {
     KREF_UNROLL
     for (int i = 0; i < QUERY_ROW_TILES * LANE_ROWS; i++) {
         int tile = i / LANE_ROWS;

@@ -111,18 +111,6 @@ template <int Tiles> KREF_FUNCTION void clear_sums(sum_tile (&sums)[Tiles]) {
     }
 }
 
-/* Two neighbouring sums of a row, to bf16 or as they are. */
-KREF_FUNCTION void put_pair(global<bf16> target, int64_t index, f32 first, f32 second) {
-    pack<bf16, 2> both = {
-        {to_bf16(static_cast<float>(first)), to_bf16(static_cast<float>(second))}};
-    target.put_pack<2>(index, both);
-}
-
-KREF_FUNCTION void put_pair(global<float> target, int64_t index, f32 first, f32 second) {
-    pack<float, 2> both = {{static_cast<float>(first), static_cast<float>(second)}};
-    target.put_pack<2>(index, both);
-}
-
 } // namespace kref
 
 #endif

@@ -47,14 +47,6 @@ KREF_FUNCTION int part_floats(int width) {
     return width + 2;
 }
 
-KREF_FUNCTION void put_rounded(global<bf16> target, int64_t index, f32 value) {
-    target.put(index, to_bf16(static_cast<float>(value)));
-}
-
-KREF_FUNCTION void put_rounded(global<float> target, int64_t index, f32 value) {
-    target.put(index, static_cast<float>(value));
-}
-
 } // namespace kref
 
 #endif

@@ -13,7 +13,11 @@ enum {
     PRODUCT_FLOPS = 2, /* of a head, a key and an element */
 };
 
-static void add_score_block(kref_work *work, int64_t heads, int64_t keys) {
+static int64_t key_bytes(bool has_codes) {
+    return has_codes ? WIDTH + FLOAT_BYTES : ELEMENT_BYTES * WIDTH;
+}
+
+static void add_score_block(kref_work *work, int64_t heads, int64_t keys, bool has_codes) {
     work->loaded_bytes += THREADS * INDEX_BYTES; /* the length */
     if (keys <= 0) {
         return;
@@ -24,19 +28,26 @@ static void add_score_block(kref_work *work, int64_t heads, int64_t keys) {
      * two rows and over 8 lanes. */
     work->vector_flops += THREADS * (heads / HEAD_TILE * 8 * 3 + 4 * (1 + 3));
     work->loaded_bytes += heads * FLOAT_BYTES + 2 * keys * INDEX_BYTES;
-    work->copied_bytes += ELEMENT_BYTES * WIDTH * (heads + keys);
+    work->copied_bytes += ELEMENT_BYTES * WIDTH * heads;
     work->stored_bytes += keys * FLOAT_BYTES;
+    if (has_codes) {
+        work->loaded_bytes += keys * key_bytes(true);
+        work->vector_flops += keys; /* the scale of each score */
+    } else {
+        work->copied_bytes += keys * key_bytes(false);
+    }
 }
 
 kref_work kref_index_scores_work(int sequences, const int32_t *lengths, int64_t tokens_max,
-                                 int64_t heads) {
+                                 int64_t heads, bool has_codes) {
     int64_t rows = HEADS_MAX + BLOCK_KEYS;
     kref_work work = {.shared_bytes = ELEMENT_BYTES * rows * (WIDTH + 8) + HEADS_MAX * FLOAT_BYTES};
     for (int s = 0; s < sequences; s++) {
         work.algorithmic_flops += PRODUCT_FLOPS * heads * WIDTH * lengths[s];
-        work.algorithmic_bytes += (heads + lengths[s]) * (ELEMENT_BYTES * WIDTH + FLOAT_BYTES);
+        work.algorithmic_bytes += heads * (ELEMENT_BYTES * WIDTH + FLOAT_BYTES) +
+                                  lengths[s] * (key_bytes(has_codes) + FLOAT_BYTES);
         for (int64_t first = 0; first < tokens_max; first += BLOCK_KEYS) {
-            add_score_block(&work, heads, lengths[s] - first);
+            add_score_block(&work, heads, lengths[s] - first, has_codes);
         }
     }
     return work;

@@ -142,8 +142,10 @@ static void print_index(void) {
     for (int i = 0; i < DECODES; i++) {
         tokens[i] = 32768;
     }
-    kref_work scores = kref_index_scores_work(DECODES, tokens, 32768, 64);
+    kref_work scores = kref_index_scores_work(DECODES, tokens, 32768, 64, false);
     print_row("index_scores", "64 sequences of 32768, 64 heads", &scores);
+    scores = kref_index_scores_work(DECODES, tokens, 32768, 64, true);
+    print_row("index_scores", "the same with keys in fp8", &scores);
     kref_work selection = kref_select_top_work(DECODES, tokens, 2048);
     print_row("select_top", "64 rows of 32768, 2048 chosen", &selection);
 }

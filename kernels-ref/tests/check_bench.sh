@@ -52,13 +52,22 @@ esac
 [ -z "$(compgen -G 'kref_bench_*')" ] || fail "the file of the storage is left behind"
 
 expect 7 'exists; --force replaces it' --quick --out cpu.csv
-expect 7 'cannot write absent/a.csv' --quick --kernel rope --out absent/a.csv
+expect 7 'cannot write absent/a.csv: No such file or directory' --kernel rope --out absent/a.csv
+mkdir folder.csv
+expect 7 'folder.csv exists' --kernel rope --out folder.csv
+expect 7 'cannot write folder.csv' --quick --kernel rope --force --out folder.csv
+expect 0 'rows=32,width=2048' --quick --kernel activation --work-max 1e6
+expect 7 'nothing was measured' --quick --kernel activation --work-max 1
+expect 2 "--work-max needs a number of FLOPs or bytes, as 1e9, found 'much'" --work-max much
 expect 2 "unknown option '--kernels'; did you mean '--kernel'?" --kernels rope
 expect 2 "there is no kernel 'rmsnorm'; did you mean 'rms_norm'?" --kernel rmsnorm
 expect 2 "there is no backend 'cudo'; did you mean 'cuda'?" --backend cudo
 expect 2 'library_gemm has no version for cpu, only for cuda' --kernel library_gemm
 expect 2 "its shape has no 'widht'; did you mean 'width'?" --kernel gemm --shape widht=8
+expect 2 '--shape rows=8 is a shape that is given twice' --quick --kernel gemm --shape depth=256 --shape rows=8
 expect 3 'n must be a multiple of 8' --kernel gemm --shape width=12
+expect 3 'n must be a multiple of 8' --quick --kernel gemm --shape rows=8 --shape width=12 --out early.csv
+grep -q samples said && fail "a shape was measured before all were looked at"
 expect 3 'head_dim must be 64 or 128' --kernel prefill_attention --shape head_dim=96
 expect 3 'there is nothing to do' --kernel gemm --shape rows=0
 expect 4 'not enough memory' --kernel gemm --shape rows=2147483647,depth=1073741824
@@ -69,6 +78,7 @@ if ! command -v nvidia-smi >/dev/null; then
     expect 7 'no CUDA device' --backend cuda
     expect 7 'a collective needs two CUDA devices' --backend peers
 fi
+[ -z "$(compgen -G '*.part')" ] || fail "half a file is left behind"
 [ ! -e absent ] || fail "something was written"
 
 echo "$faults faults"

@@ -93,6 +93,7 @@ void mistakes_in_shapes_are_named(void **) {
     expect_shape("rows", "a shape is NAME=VALUE");
     expect_shape("rows=", "a shape is NAME=VALUE");
     expect_shape("rows=7,", "a shape is NAME=VALUE");
+    expect_shape("rows=7,width=8,rows=8", "rows stands twice in a shape");
 }
 
 /* ---- Options ---- */
@@ -140,6 +141,7 @@ void mistakes_in_options_are_named(void **) {
     expect_refusal({"--samples", "0"}, "--samples needs a number from 1 to 1000000, found '0'");
     expect_refusal({"--out", "a.txt"}, "--out needs a file that ends in .csv, .h5 or .hdf5");
     expect_refusal({"--out", "a.h5", "--out", "a.h5"}, "--out a.h5 is given twice");
+    expect_refusal({"--kernel", "rope", "--kernel", "rope"}, "--kernel rope is given twice");
     expect_refusal({"--shape", "rows=1"}, "--shape needs one --kernel");
     expect_refusal({"--peak-bytes", "2"}, "--peak-bytes needs a rate as '3.35 TB/s'");
     expect_refusal({"--seconds", "soon"}, "--seconds needs a number of seconds");
@@ -202,7 +204,7 @@ class emulated : public host_backend {
 /* What the emulation does not know is no kernel: a library, the copies of a runtime. */
 bool is_emulated(const kernel &it, const shape &its) {
     return has_word(it.backends, "cuda") && strcmp(it.name, "library_gemm") != 0 &&
-           strstr(its.variant, "each") == nullptr;
+           strstr(its.variant, "each") == nullptr && strstr(its.variant, "batch") == nullptr;
 }
 
 #endif

@@ -37,6 +37,13 @@ struct copy_shape {
 
 constexpr size_t pool_blocks = 9;
 
+/* A batch of copies goes into no null stream. */
+#if defined(KREF_ON_DEVICE)
+const cudaStream_t stream_of_thread = cudaStreamPerThread;
+#else
+void *const stream_of_thread = nullptr;
+#endif
+
 size_t block_at(const std::vector<int32_t> &list, size_t at) {
     return list.empty() ? at : static_cast<size_t>(list[at]);
 }
@@ -75,12 +82,14 @@ void copies_blocks(const copy_shape &its) {
         assert_counted(kref_block_copy_work(args.blocks, args.block_bytes, lists));
         assert_true(target.read() == expected);
     });
-    device_array<uint32_t> target(pool_blocks * its.words());
-    args.target = target.data();
     args.source_blocks = its.source_blocks.empty() ? nullptr : its.source_blocks.data();
     args.target_blocks = its.target_blocks.empty() ? nullptr : its.target_blocks.data();
-    assert_ran(block_copy_each(args, nullptr));
-    assert_true(target.read() == expected);
+    for (auto *copy : {block_copy_each, block_copy_batch}) {
+        device_array<uint32_t> target(pool_blocks * its.words());
+        args.target = target.data();
+        assert_ran(copy(args, stream_of_thread));
+        assert_true(target.read() == expected);
+    }
 }
 
 const std::vector<int32_t> some_blocks = {7, 0, 3, 8};
@@ -142,6 +151,7 @@ void block_copy_refuses_bad_shapes(void **) {
     args.block_bytes = 24;
     assert_non_null(strstr(block_copy(args, nullptr), "multiple of 16"));
     assert_non_null(strstr(block_copy_each(args, nullptr), "multiple of 16"));
+    assert_non_null(strstr(block_copy_batch(args, nullptr), "multiple of 16"));
     args.block_bytes = int64_t{1} << 30;
     assert_non_null(strstr(block_copy(args, nullptr), "536862720"));
     args.block_bytes = 16;

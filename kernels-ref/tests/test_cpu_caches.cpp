@@ -153,6 +153,15 @@ struct coded_array {
     }
 };
 
+/* The code of an element of a row, as a number. */
+int code_at(const coded_shape &its, const uint8_t *codes, size_t i) {
+    if (its.format != KREF_CPU_Q4_0) {
+        return static_cast<int8_t>(codes[i]);
+    }
+    unsigned pair = codes[i / 32 * 16 + i % 16];
+    return static_cast<int>(i % 32 < 16 ? pair & 15U : pair >> 4);
+}
+
 /* One row of a cache against its oracle: codes where they are not close, and the scale. */
 void assert_row(const coded_shape &its, const coded_array &actual, size_t row,
                 const std::vector<double> &from) {
@@ -178,12 +187,7 @@ void assert_row(const coded_shape &its, const coded_array &actual, size_t row,
         assert_true(static_cast<double>(to_float(scales[i])) == scale[i]);
     }
     for (size_t i = 0; i < from.size(); i++) {
-        uint8_t code = codes[i];
-        if (its.format == KREF_CPU_Q4_0) {
-            uint8_t pair = codes[i / 32 * 16 + i % 16];
-            code = static_cast<uint8_t>(i % 32 < 16 ? pair & 15U : pair >> 4);
-        }
-        int off = std::abs(static_cast<int8_t>(code) - static_cast<int8_t>(wanted[i]));
+        int off = std::abs(code_at(its, codes, i) - static_cast<int8_t>(wanted[i]));
         assert_true(off == 0 || (is_close[i] && off == 1));
     }
 }
@@ -244,11 +248,9 @@ std::vector<double> worth_of(const coded_shape &its, const coded_array &cache) {
             value = kref_e4m3_value(codes[i]) *
                     static_cast<double>(cache.head_scales[row % size(its.kv_heads)]);
         } else if (its.format == KREF_CPU_INT8) {
-            value = static_cast<int8_t>(codes[i]) * static_cast<double>(to_float(scales[0]));
+            value = code_at(its, codes, i) * static_cast<double>(to_float(scales[0]));
         } else {
-            unsigned pair = codes[i / 32 * 16 + i % 16];
-            int code = static_cast<int>(i % 32 < 16 ? pair & 15U : pair >> 4);
-            value = (code - 8) * static_cast<double>(to_float(scales[i / 32]));
+            value = (code_at(its, codes, i) - 8) * static_cast<double>(to_float(scales[i / 32]));
         }
         worth.push_back(kref_round_bf16(value));
     }

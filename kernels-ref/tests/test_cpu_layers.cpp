@@ -165,18 +165,23 @@ void experts_are_summed(void **) {
 
 /* ---- Index ---- */
 
-void scores_keys(int heads, int block_tokens, const std::vector<int32_t> &lengths) {
+void scores_keys(int heads, int block_tokens, const std::vector<int32_t> &lengths, bool has_codes) {
     constexpr int width = KREF_CPU_INDEX_WIDTH;
     paged_batch pages = draw_pages(lengths, block_tokens);
     int tokens_max = *std::max_element(lengths.begin(), lengths.end());
     std::vector<bf16> queries = draw_bf16(lengths.size() * size(heads * width), 1);
     std::vector<float> weights = draw_between(lengths.size() * size(heads), 2, -1.0F, 1.0F);
     std::vector<bf16> keys = draw_bf16(pages.slots() * width, 3);
+    std::vector<e4m3> codes = draw_e4m3(pages.slots() * width, 4, 448.0F);
+    std::vector<float> scales = draw_between(pages.slots(), 5, 0.0F, 0x1p-8F);
     std::vector<float> scores(lengths.size() * size(tokens_max), 7.0F);
     std::vector<double> expected(scores.size(), 7.0); /* what is behind a length stays */
     std::vector<double> tolerances(scores.size(), 0.0);
     std::vector<double> query_inputs = to_doubles(queries);
-    std::vector<double> key_inputs = to_doubles(keys);
+    std::vector<double> key_inputs = has_codes ? to_doubles(codes) : to_doubles(keys);
+    for (size_t i = 0; i < key_inputs.size() && has_codes; i++) {
+        key_inputs[i] *= static_cast<double>(scales[i / width]);
+    }
     std::vector<double> factors = to_doubles(weights);
     for (size_t s = 0; s < lengths.size(); s++) {
         for (size_t token = 0; token < size(lengths[s]); token++) {
@@ -191,7 +196,9 @@ void scores_keys(int heads, int block_tokens, const std::vector<int32_t> &length
     kref_cpu_index index = {};
     index.queries = bits(queries);
     index.weights = weights.data();
-    index.keys = bits(keys);
+    index.keys = has_codes ? nullptr : bits(keys);
+    index.key_codes = has_codes ? reinterpret_cast<uint8_t *>(codes.data()) : nullptr;
+    index.key_scales = has_codes ? scales.data() : nullptr;
     index.block_table = pages.table.data();
     index.lengths = lengths.data();
     index.scores = scores.data();
@@ -205,8 +212,9 @@ void scores_keys(int heads, int block_tokens, const std::vector<int32_t> &length
 }
 
 void keys_are_scored(void **) {
-    scores_keys(16, 7, {1, 0, 45});
-    scores_keys(64, 64, {33});
+    scores_keys(16, 7, {1, 0, 45}, false);
+    scores_keys(64, 64, {33}, false);
+    scores_keys(16, 7, {1, 0, 45}, true);
 }
 
 /* Few values, so that many are equal, and zeros of both signs. */

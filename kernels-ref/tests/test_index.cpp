@@ -23,6 +23,7 @@ struct score_shape {
     std::vector<int32_t> lengths;
     int heads;
     int block_tokens;
+    bool has_codes = false;
 };
 
 class score_case {
@@ -30,8 +31,12 @@ class score_case {
     explicit score_case(const score_shape &its)
         : its_(its), tokens_max_(*std::max_element(its.lengths.begin(), its.lengths.end())),
           blocks_max_((tokens_max_ + its.block_tokens - 1) / its.block_tokens),
-          queries_(draw_bf16(sequences() * heads() * width, 1)), weights_(draw_weights()),
-          keys_(draw_bf16(sequences() * size(blocks_max_ * its.block_tokens) * width, 3)) {
+          queries_(draw_bf16(sequences() * heads() * width, 1)),
+          weights_(draw_floats(sequences() * heads(), 2)), keys_(draw_bf16(rows() * width, 3)),
+          codes_(draw_e4m3(rows() * width, 4, 448.0F)), scales_(draw_floats(rows(), 5)) {
+        for (float &scale : scales_) {
+            scale = std::fabs(scale) * 0x1p-8F;
+        }
         /* The blocks of the pool, from the last to the first. */
         for (size_t i = 0; i < sequences() * size(blocks_max_); i++) {
             table_.push_back(static_cast<int32_t>(sequences() * size(blocks_max_) - 1 - i));
@@ -41,7 +46,7 @@ class score_case {
     void expect(std::vector<double> *expected, std::vector<double> *tolerances) const {
         std::vector<double> queries = to_doubles(queries_);
         std::vector<double> weights = to_doubles(weights_);
-        std::vector<double> keys = to_doubles(keys_);
+        std::vector<double> keys = key_values();
         for (size_t s = 0; s < sequences(); s++) {
             for (int t = 0; t < its_.lengths[s]; t++) {
                 size_t block = size(table_[s * size(blocks_max_) + size(t / its_.block_tokens)]);
@@ -60,13 +65,17 @@ class score_case {
         device_array<bf16> queries(queries_);
         device_array<float> weights(weights_);
         device_array<bf16> keys(keys_);
+        device_array<e4m3> codes(codes_);
+        device_array<float> scales(scales_);
         device_array<int32_t> table(table_);
         device_array<int32_t> lengths(its_.lengths);
         device_array<float> scores(sequences() * size(tokens_max_));
         index_scores_args args = {};
         args.queries = queries.data();
         args.weights = weights.data();
-        args.keys = keys.data();
+        args.keys = its_.has_codes ? nullptr : keys.data();
+        args.key_codes = its_.has_codes ? codes.data() : nullptr;
+        args.key_scales = its_.has_codes ? scales.data() : nullptr;
         args.block_table = table.data();
         args.lengths = lengths.data();
         args.scores = scores.data();
@@ -77,8 +86,8 @@ class score_case {
         args.tokens_max = tokens_max_;
         begin_counting();
         assert_ran(index_scores(args, nullptr));
-        assert_counted(
-            kref_index_scores_work(args.sequences, its_.lengths.data(), tokens_max_, its_.heads));
+        assert_counted(kref_index_scores_work(args.sequences, its_.lengths.data(), tokens_max_,
+                                              its_.heads, its_.has_codes));
         std::vector<float> all = scores.read();
         std::vector<double> seen;
         for (size_t i = 0; i < all.size(); i++) {
@@ -102,13 +111,28 @@ class score_case {
     size_t heads() const {
         return size(its_.heads);
     }
-    std::vector<float> draw_weights() const {
-        dice its(2);
-        std::vector<float> weights(sequences() * heads());
-        for (float &weight : weights) {
-            weight = its.signed_unit();
+    size_t rows() const { /* of the cache */
+        return sequences() * size(blocks_max_ * its_.block_tokens);
+    }
+    static std::vector<float> draw_floats(size_t count, uint64_t seed) {
+        dice its(seed);
+        std::vector<float> floats(count);
+        for (float &value : floats) {
+            value = its.signed_unit();
         }
-        return weights;
+        return floats;
+    }
+
+    /* What the keys are worth. */
+    std::vector<double> key_values() const {
+        if (!its_.has_codes) {
+            return to_doubles(keys_);
+        }
+        std::vector<double> values = to_doubles(codes_);
+        for (size_t i = 0; i < values.size(); i++) {
+            values[i] *= static_cast<double>(scales_[i / width]);
+        }
+        return values;
     }
 
     score_shape its_;
@@ -117,6 +141,8 @@ class score_case {
     std::vector<bf16> queries_;
     std::vector<float> weights_;
     std::vector<bf16> keys_;
+    std::vector<e4m3> codes_;
+    std::vector<float> scales_;
     std::vector<int32_t> table_;
 };
 
@@ -147,8 +173,17 @@ void pages_of_any_size(void **) {
     scores_agree({{70, 3}, 16, 128});
 }
 
+void keys_in_fp8(void **) {
+    scores_agree({{1, 0, 63, 64, 65, 130}, 16, 16, true});
+    scores_agree({{70, 3}, 64, 7, true});
+}
+
 void index_scores_refuses_bad_shapes(void **) {
     index_scores_args args = {};
+    bf16 key = {};
+    e4m3 code = {};
+    float scale = 1.0F;
+    args.keys = &key;
     args.sequences = 1;
     args.heads = 24;
     args.block_tokens = 16;
@@ -160,6 +195,15 @@ void index_scores_refuses_bad_shapes(void **) {
     assert_non_null(strstr(index_scores(args, nullptr), "block_tokens must be positive"));
     args.sequences = 65536;
     assert_non_null(strstr(index_scores(args, nullptr), "65535"));
+    args.sequences = 1;
+    args.block_tokens = 16;
+    assert_null(index_scores_refusal(args));
+    args.key_codes = &code;
+    assert_non_null(strstr(index_scores(args, nullptr), "exactly one of keys and key_codes"));
+    args.keys = nullptr;
+    assert_non_null(strstr(index_scores(args, nullptr), "key_codes take key_scales"));
+    args.key_scales = &scale;
+    assert_null(index_scores_refusal(args));
 }
 
 /* ---- Selection ---- */
@@ -259,6 +303,7 @@ int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_of_all_lengths),
         cmocka_unit_test(pages_of_any_size),
+        cmocka_unit_test(keys_in_fp8),
         cmocka_unit_test(index_scores_refuses_bad_shapes),
         cmocka_unit_test(top_of_all_lengths),
         cmocka_unit_test(first_of_equals),

@@ -208,13 +208,20 @@ static void deltas_are_what_the_model_counts(void **state) {
 static void index_by_hand(void **state) {
     (void)state;
     const int32_t lengths[] = {70};
-    kref_work work = kref_index_scores_work(1, lengths, 140, 64);
+    kref_work work = kref_index_scores_work(1, lengths, 140, 64, false);
     assert_int_equal(work.algorithmic_flops, 64 * 128 * 2 * 70);
     assert_int_equal(work.matrix_flops, 64 * 128 * 2 * 128);
     assert_int_equal(work.copied_bytes, (2 * 64 + 70) * 256);
     assert_int_equal(work.loaded_bytes, 3 * 128 * 4 + 2 * 64 * 4 + 70 * 2 * 4);
     assert_int_equal(work.vector_flops, 2 * 128 * (4 * 8 * 3 + 16));
     assert_int_equal(work.stored_bytes, 70 * 4);
+    /* DeepSeek-V3.2's index keeps 132 bytes of a token. */
+    int64_t bf16_bytes = work.algorithmic_bytes;
+    work = kref_index_scores_work(1, lengths, 140, 64, true);
+    assert_int_equal(bf16_bytes - work.algorithmic_bytes, 70 * (256 - 132));
+    assert_int_equal(work.copied_bytes, 2 * 64 * 256);
+    assert_int_equal(work.loaded_bytes, 3 * 128 * 4 + 2 * 64 * 4 + 70 * 2 * 4 + 70 * 132);
+    assert_int_equal(work.vector_flops, 2 * 128 * (4 * 8 * 3 + 16) + 70);
     work = kref_select_top_work(1, lengths, 16);
     assert_int_equal(work.loaded_bytes, 256 * 4 + 5 * 70 * 4);
     assert_int_equal(work.stored_bytes, 16 * 4);

@@ -1,9 +1,9 @@
 #include "calib/measured_hdf5.h"
 
+#include "calib/hdf5_library.h"
 #include "config/text.h"
 #include "config/value.h"
 
-#include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,20 +18,21 @@ typedef struct silence {
     void *data;
 } silence;
 
-static silence begin_silence(void) {
+static silence begin_silence(const sli_hdf5 *lib) {
     silence before = {NULL, NULL};
-    H5Eget_auto2(H5E_DEFAULT, &before.function, &before.data);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    lib->H5Eget_auto2(H5E_DEFAULT, &before.function, &before.data);
+    lib->H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     return before;
 }
 
-static void end_silence(silence before) {
-    H5Eset_auto2(H5E_DEFAULT, before.function, before.data);
+static void end_silence(const sli_hdf5 *lib, silence before) {
+    lib->H5Eset_auto2(H5E_DEFAULT, before.function, before.data);
 }
 
 /* ---- Reading ---- */
 
 typedef struct reader {
+    const sli_hdf5 *lib;
     sli_arena *arena;
     sli_measured_errors *errors;
     hid_t group;
@@ -60,12 +61,12 @@ static herr_t check_name(hid_t group, const char *name, const H5L_info_t *info, 
 
 /* One dimension, as long as the others. */
 static bool check_extent(reader *it, const char *name, hid_t dataset) {
-    hid_t space = H5Dget_space(dataset);
+    hid_t space = it->lib->H5Dget_space(dataset);
     hsize_t extent = 0;
-    bool is_line = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
-                   H5Sget_simple_extent_dims(space, &extent, NULL) == 1;
+    bool is_line = space >= 0 && it->lib->H5Sget_simple_extent_ndims(space) == 1 &&
+                   it->lib->H5Sget_simple_extent_dims(space, &extent, NULL) == 1;
     if (space >= 0) {
-        H5Sclose(space);
+        it->lib->H5Sclose(space);
     }
     if (!is_line) {
         complain(it, name, "expected one dimension");
@@ -109,8 +110,8 @@ static sl_err read_long_texts(reader *it, const sli_measured_column *column, hid
         return SL_ERR_NOMEM;
     }
     sl_err err = SL_OK;
-    H5Tset_size(type, H5T_VARIABLE);
-    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) < 0) {
+    it->lib->H5Tset_size(type, H5T_VARIABLE);
+    if (it->lib->H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) < 0) {
         complain(it, column->name, "cannot be read");
     }
     for (hsize_t i = 0; i < it->count; i++) {
@@ -120,7 +121,7 @@ static sl_err read_long_texts(reader *it, const sli_measured_column *column, hid
         } else {
             err = SL_ERR_NOMEM;
         }
-        H5free_memory(texts[i]);
+        it->lib->H5free_memory(texts[i]);
     }
     free(texts);
     return err;
@@ -137,8 +138,8 @@ static sl_err read_short_texts(reader *it, const sli_measured_column *column, hi
     if (texts == NULL) {
         return SL_ERR_NOMEM;
     }
-    H5Tset_size(type, size + 1);
-    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) < 0) {
+    it->lib->H5Tset_size(type, size + 1);
+    if (it->lib->H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) < 0) {
         complain(it, column->name, "cannot be read");
         return SL_OK;
     }
@@ -150,12 +151,12 @@ static sl_err read_short_texts(reader *it, const sli_measured_column *column, hi
 
 static sl_err read_texts(reader *it, const sli_measured_column *column, hid_t dataset,
                          hid_t stored) {
-    hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_cset(type, H5Tget_cset(stored));
-    sl_err err = H5Tis_variable_str(stored) > 0
+    hid_t type = it->lib->H5Tcopy(*it->lib->H5T_C_S1_g);
+    it->lib->H5Tset_cset(type, it->lib->H5Tget_cset(stored));
+    sl_err err = it->lib->H5Tis_variable_str(stored) > 0
                      ? read_long_texts(it, column, dataset, type)
-                     : read_short_texts(it, column, dataset, type, H5Tget_size(stored));
-    H5Tclose(type);
+                     : read_short_texts(it, column, dataset, type, it->lib->H5Tget_size(stored));
+    it->lib->H5Tclose(type);
     return err;
 }
 
@@ -165,8 +166,8 @@ static sl_err read_numbers(reader *it, const sli_measured_column *column, hid_t 
     if (values == NULL) {
         return SL_ERR_NOMEM;
     }
-    hid_t type = is_whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE;
-    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
+    hid_t type = is_whole ? *it->lib->H5T_NATIVE_INT64_g : *it->lib->H5T_NATIVE_DOUBLE_g;
+    if (it->lib->H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
         complain(it, column->name, "cannot be read");
     } else {
         for (hsize_t i = 0; i < it->count; i++) {
@@ -199,38 +200,40 @@ static const char *class_words(H5T_class_t class) {
                                 : "expected texts";
 }
 
-static bool has_unit(hid_t dataset, const char *unit) {
+static bool has_unit(const sli_hdf5 *lib, hid_t dataset, const char *unit) {
     char text[32] = "";
-    hid_t attribute = H5Aexists(dataset, "unit") > 0 ? H5Aopen(dataset, "unit", H5P_DEFAULT) : -1;
+    hid_t attribute = lib->H5Aexists(dataset, "unit") > 0
+                          ? lib->H5Aopen(dataset, "unit", H5P_DEFAULT)
+                          : -1;
     if (attribute < 0) {
         return false;
     }
-    hid_t stored = H5Aget_type(attribute);
+    hid_t stored = lib->H5Aget_type(attribute);
     bool is_read = false;
-    if (H5Tget_class(stored) == H5T_STRING && H5Tis_variable_str(stored) <= 0) {
-        hid_t type = H5Tcopy(H5T_C_S1);
-        H5Tset_size(type, sizeof text);
-        H5Tset_cset(type, H5Tget_cset(stored));
-        is_read = H5Aread(attribute, type, text) >= 0;
-        H5Tclose(type);
-    } else if (H5Tget_class(stored) == H5T_STRING) {
+    if (lib->H5Tget_class(stored) == H5T_STRING && lib->H5Tis_variable_str(stored) <= 0) {
+        hid_t type = lib->H5Tcopy(*lib->H5T_C_S1_g);
+        lib->H5Tset_size(type, sizeof text);
+        lib->H5Tset_cset(type, lib->H5Tget_cset(stored));
+        is_read = lib->H5Aread(attribute, type, text) >= 0;
+        lib->H5Tclose(type);
+    } else if (lib->H5Tget_class(stored) == H5T_STRING) {
         char *word = NULL;
-        is_read = H5Aread(attribute, stored, &word) >= 0 && word != NULL;
+        is_read = lib->H5Aread(attribute, stored, &word) >= 0 && word != NULL;
         snprintf(text, sizeof text, "%s", is_read ? word : "");
-        H5free_memory(word);
+        lib->H5free_memory(word);
     }
-    H5Tclose(stored);
-    H5Aclose(attribute);
+    lib->H5Tclose(stored);
+    lib->H5Aclose(attribute);
     return is_read && strcmp(text, unit) == 0;
 }
 
 static sl_err read_dataset(reader *it, const sli_measured_column *column, hid_t dataset) {
-    hid_t stored = H5Dget_type(dataset);
+    hid_t stored = it->lib->H5Dget_type(dataset);
     H5T_class_t class = class_of(column);
     sl_err err = SL_OK;
-    if (H5Tget_class(stored) != class) {
+    if (it->lib->H5Tget_class(stored) != class) {
         complain(it, column->name, class_words(class));
-    } else if (!has_unit(dataset, column->unit)) {
+    } else if (!has_unit(it->lib, dataset, column->unit)) {
         sli_measured_file_error(it->errors, 0, 0,
                                 "dataset %s/%s: expected the attribute unit = '%s'", group_name,
                                 column->name, column->unit);
@@ -241,29 +244,29 @@ static sl_err read_dataset(reader *it, const sli_measured_column *column, hid_t 
                                       : read_numbers(it, column, dataset);
         }
     }
-    H5Tclose(stored);
+    it->lib->H5Tclose(stored);
     return err;
 }
 
 static sl_err read_column(reader *it, const sli_measured_column *column) {
-    if (H5Lexists(it->group, column->name, H5P_DEFAULT) <= 0) {
+    if (it->lib->H5Lexists(it->group, column->name, H5P_DEFAULT) <= 0) {
         if (column->role != SLI_MEASURED_SHAPE) {
             complain(it, column->name, "is missing");
         }
         return SL_OK;
     }
-    hid_t dataset = H5Dopen2(it->group, column->name, H5P_DEFAULT);
+    hid_t dataset = it->lib->H5Dopen2(it->group, column->name, H5P_DEFAULT);
     if (dataset < 0) {
         complain(it, column->name, "is no dataset");
         return SL_OK;
     }
     sl_err err = read_dataset(it, column, dataset);
-    H5Dclose(dataset);
+    it->lib->H5Dclose(dataset);
     return err;
 }
 
 static sl_err read_group(reader *it) {
-    H5Literate(it->group, H5_INDEX_NAME, H5_ITER_INC, NULL, check_name, it);
+    it->lib->H5Literate(it->group, H5_INDEX_NAME, H5_ITER_INC, NULL, check_name, it);
     for (size_t i = 0; i < SLI_MEASURED_COLUMN_COUNT; i++) {
         SL_TRY(read_column(it, &sli_measured_columns[i]));
     }
@@ -280,13 +283,13 @@ static sl_err read_group(reader *it) {
     return sli_measured_check_table(it->errors, it->rows, NULL, it->count);
 }
 
-sl_err sli_measured_hdf5_read(sli_arena *arena, const char *path, sli_measured_errors *errors,
-                              sli_measurements *table) {
-    silence before = begin_silence();
+static sl_err read_file(const sli_hdf5 *lib, sli_arena *arena, const char *path,
+                        sli_measured_errors *errors, sli_measurements *table) {
+    silence before = begin_silence(lib);
     sl_err err = SL_OK;
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    hid_t group = file >= 0 && H5Lexists(file, group_name, H5P_DEFAULT) > 0
-                      ? H5Gopen2(file, group_name, H5P_DEFAULT)
+    hid_t file = lib->H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t group = file >= 0 && lib->H5Lexists(file, group_name, H5P_DEFAULT) > 0
+                      ? lib->H5Gopen2(file, group_name, H5P_DEFAULT)
                       : -1;
     if (file < 0) {
         sli_measured_file_error(errors, 0, 0, "is no HDF5 file, or a damaged one");
@@ -294,33 +297,44 @@ sl_err sli_measured_hdf5_read(sli_arena *arena, const char *path, sli_measured_e
         sli_measured_file_error(errors, 0, 0, "not a file of measurements: it has no group '%s'",
                                 group_name);
     } else {
-        reader it = {.arena = arena, .errors = errors, .group = group};
+        reader it = {.lib = lib, .arena = arena, .errors = errors, .group = group};
         err = read_group(&it);
         *table = (sli_measurements){it.rows, it.count};
     }
     if (group >= 0) {
-        H5Gclose(group);
+        lib->H5Gclose(group);
     }
     if (file >= 0) {
-        H5Fclose(file);
+        lib->H5Fclose(file);
     }
-    end_silence(before);
+    end_silence(lib, before);
     return err;
+}
+
+sl_err sli_measured_hdf5_read(sli_arena *arena, const char *path, sli_measured_errors *errors,
+                              sli_measurements *table) {
+    sli_hdf5 lib;
+    const char *why = sli_hdf5_load(SLI_HDF5_NAME, &lib);
+    if (why != NULL) {
+        sli_measured_file_error(errors, 0, 0, "cannot be read without HDF5: %s", why);
+        return SL_OK;
+    }
+    return read_file(&lib, arena, path, errors, table);
 }
 
 /* ---- Writing ---- */
 
 /* The text of the attribute `unit`; a fixed text is at least a byte long. */
-static bool write_unit(hid_t dataset, const char *unit) {
+static bool write_unit(const sli_hdf5 *lib, hid_t dataset, const char *unit) {
     size_t length = strlen(unit);
-    hid_t space = H5Screate(H5S_SCALAR);
-    hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, length + 1);
-    hid_t attribute = H5Acreate2(dataset, "unit", type, space, H5P_DEFAULT, H5P_DEFAULT);
-    bool is_good = attribute >= 0 && H5Awrite(attribute, type, unit) >= 0;
-    is_good = H5Aclose(attribute) >= 0 && is_good;
-    H5Tclose(type);
-    H5Sclose(space);
+    hid_t space = lib->H5Screate(H5S_SCALAR);
+    hid_t type = lib->H5Tcopy(*lib->H5T_C_S1_g);
+    lib->H5Tset_size(type, length + 1);
+    hid_t attribute = lib->H5Acreate2(dataset, "unit", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool is_good = attribute >= 0 && lib->H5Awrite(attribute, type, unit) >= 0;
+    is_good = lib->H5Aclose(attribute) >= 0 && is_good;
+    lib->H5Tclose(type);
+    lib->H5Sclose(space);
     return is_good;
 }
 
@@ -349,24 +363,25 @@ static char *gather(const sli_measurements *table, const sli_measured_column *co
     return items;
 }
 
-static bool write_items(hid_t group, const sli_measured_column *column, hid_t type, hsize_t count,
-                        const void *items) {
-    hid_t space = H5Screate_simple(1, &count, NULL);
-    hid_t made = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_obj_track_times(made, false);
-    hid_t dataset = H5Dcreate2(group, column->name, type, space, H5P_DEFAULT, made, H5P_DEFAULT);
+static bool write_items(const sli_hdf5 *lib, hid_t group, const sli_measured_column *column,
+                        hid_t type, hsize_t count, const void *items) {
+    hid_t space = lib->H5Screate_simple(1, &count, NULL);
+    hid_t made = lib->H5Pcreate(*lib->H5P_CLS_DATASET_CREATE_ID_g);
+    lib->H5Pset_obj_track_times(made, false);
+    hid_t dataset = lib->H5Dcreate2(group, column->name, type, space, H5P_DEFAULT, made,
+                                    H5P_DEFAULT);
     bool is_good = dataset >= 0 &&
-                   H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, items) >= 0 &&
-                   write_unit(dataset, column->unit);
+                   lib->H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, items) >= 0 &&
+                   write_unit(lib, dataset, column->unit);
     if (dataset >= 0) {
-        H5Dclose(dataset);
+        lib->H5Dclose(dataset);
     }
-    H5Pclose(made);
-    H5Sclose(space);
+    lib->H5Pclose(made);
+    lib->H5Sclose(space);
     return is_good;
 }
 
-static sl_err write_column(hid_t group, const sli_measurements *table,
+static sl_err write_column(const sli_hdf5 *lib, hid_t group, const sli_measurements *table,
                            const sli_measured_column *column) {
     bool is_text = sli_measured_is_text(column);
     size_t size = is_text ? longest_text(table, column) + 1 : sizeof(int64_t);
@@ -374,43 +389,48 @@ static sl_err write_column(hid_t group, const sli_measurements *table,
     if (items == NULL) {
         return SL_ERR_NOMEM;
     }
-    hid_t type = H5Tcopy(is_text                              ? H5T_C_S1
-                         : column->type == SLI_MEASURED_WHOLE ? H5T_NATIVE_INT64
-                                                              : H5T_NATIVE_DOUBLE);
+    hid_t type = lib->H5Tcopy(is_text                              ? *lib->H5T_C_S1_g
+                              : column->type == SLI_MEASURED_WHOLE ? *lib->H5T_NATIVE_INT64_g
+                                                                   : *lib->H5T_NATIVE_DOUBLE_g);
     if (is_text) {
-        H5Tset_size(type, size);
-        H5Tset_cset(type, H5T_CSET_UTF8);
+        lib->H5Tset_size(type, size);
+        lib->H5Tset_cset(type, H5T_CSET_UTF8);
     }
-    bool is_good = write_items(group, column, type, table->count, items);
-    H5Tclose(type);
+    bool is_good = write_items(lib, group, column, type, table->count, items);
+    lib->H5Tclose(type);
     free(items);
     return is_good ? SL_OK : SL_ERR_IO;
 }
 
-static sl_err write_group(hid_t group, const sli_measurements *table) {
+static sl_err write_group(const sli_hdf5 *lib, hid_t group, const sli_measurements *table) {
     for (size_t i = 0; i < SLI_MEASURED_COLUMN_COUNT; i++) {
-        SL_TRY(write_column(group, table, &sli_measured_columns[i]));
+        SL_TRY(write_column(lib, group, table, &sli_measured_columns[i]));
     }
     return SL_OK;
 }
 
-sl_err sli_measured_hdf5_write(const sli_measurements *table, const char *path) {
-    silence before = begin_silence();
+static sl_err write_file(const sli_hdf5 *lib, const sli_measurements *table, const char *path) {
+    silence before = begin_silence(lib);
     sl_err err = SL_ERR_IO;
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t file = lib->H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     if (file >= 0) {
-        hid_t made = H5Pcreate(H5P_GROUP_CREATE);
-        H5Pset_obj_track_times(made, false);
-        hid_t group = H5Gcreate2(file, group_name, H5P_DEFAULT, made, H5P_DEFAULT);
+        hid_t made = lib->H5Pcreate(*lib->H5P_CLS_GROUP_CREATE_ID_g);
+        lib->H5Pset_obj_track_times(made, false);
+        hid_t group = lib->H5Gcreate2(file, group_name, H5P_DEFAULT, made, H5P_DEFAULT);
         if (group >= 0) {
-            err = write_group(group, table);
-            H5Gclose(group);
+            err = write_group(lib, group, table);
+            lib->H5Gclose(group);
         }
-        H5Pclose(made);
-        if (H5Fclose(file) < 0 && err == SL_OK) {
+        lib->H5Pclose(made);
+        if (lib->H5Fclose(file) < 0 && err == SL_OK) {
             err = SL_ERR_IO;
         }
     }
-    end_silence(before);
+    end_silence(lib, before);
     return err;
+}
+
+sl_err sli_measured_hdf5_write(const sli_measurements *table, const char *path) {
+    sli_hdf5 lib;
+    return sli_hdf5_load(SLI_HDF5_NAME, &lib) == NULL ? write_file(&lib, table, path) : SL_ERR_IO;
 }

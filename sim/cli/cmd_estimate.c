@@ -29,7 +29,18 @@ static int set_all(sli_estimate_input *input, const sli_option *options, const c
     return code;
 }
 
-static int sweep(sli_estimate_input *input, const sli_option *options) {
+/* Of a setting that is swept no value can be given as well. */
+static bool is_given(const sli_option *options, const char *model, const sli_axis *axis) {
+    size_t number = (size_t)(axis->setting - sli_estimate_settings);
+    bool is_given = number == 0 ? model != NULL : options[number - 1].count > 0;
+    if (is_given) {
+        fprintf(stderr, "sluice estimate: %s is given and swept; leave one of them out\n",
+                number == 0 ? "a model" : options[number - 1].name);
+    }
+    return is_given;
+}
+
+static int sweep(sli_estimate_input *input, const sli_option *options, const char *model) {
     const sli_option *option = &options[OPTION_SWEEP];
     sli_axis axes[SLI_AXES_MAX];
     if (option->count > SLI_AXES_MAX) {
@@ -37,7 +48,8 @@ static int sweep(sli_estimate_input *input, const sli_option *options) {
         return sli_exit_code(SL_ERR_USAGE);
     }
     for (size_t i = 0; i < option->count; i++) {
-        if (!sli_axis_read(input, option->values[i], &axes[i])) {
+        if (!sli_axis_read(input, option->values[i], &axes[i]) ||
+            is_given(options, model, &axes[i])) {
             return sli_exit_code(SL_ERR_USAGE);
         }
     }
@@ -70,15 +82,19 @@ static int estimate_one(sli_estimate_input *input, bool as_json) {
         fputs("sluice estimate: one model is needed; sluice models lists them\n", stderr);
         return sli_exit_code(SL_ERR_USAGE);
     }
+    sli_estimate_query query;
     sli_estimate estimate;
-    sl_err err = sli_estimate_find(&input->query, &input->diag, &estimate);
+    sl_err err = sli_estimate_input_query(input, &input->diag, &query);
+    if (err == SL_OK) {
+        err = sli_estimate_find(&query, &input->diag, &estimate);
+    }
     if (err != SL_OK) {
         return sli_report_failure(err, &input->diag);
     }
-    if (print_one(&input->query, &estimate, as_json) != SL_OK) {
+    if (print_one(&query, &estimate, as_json) != SL_OK) {
         return sli_exit_code(SL_ERR_IO);
     }
-    bool is_met = input->query.device == NULL || estimate.fit.is_met;
+    bool is_met = query.device == NULL || estimate.fit.is_met;
     return sli_exit_code(is_met ? SL_OK : SL_ERR_FIT);
 }
 
@@ -113,9 +129,10 @@ static int run(int argc, char **argv) {
     bool as_json = options[OPTION_JSON].count > 0;
     sli_estimate_input input;
     sli_estimate_input_init(&input);
-    int code = set_all(&input, options, rest == 1 ? argv[0] : NULL);
+    const char *model = rest == 1 ? argv[0] : NULL;
+    int code = set_all(&input, options, model);
     if (code == 0) {
-        code = options[OPTION_SWEEP].count > 0 ? sweep(&input, options)
+        code = options[OPTION_SWEEP].count > 0 ? sweep(&input, options, model)
                                                : estimate_one(&input, as_json);
     }
     sli_estimate_input_fini(&input);

@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/estimate_query.h"
 #include "cli/estimators.h"
+#include "cli/policy_text.h"
 #include "run/scenario.h"
 
 #include <stdio.h>
@@ -18,6 +19,7 @@ static int list_verbs(void) {
         printf("  %-10s %s\n", sli_commands[i]->name, sli_commands[i]->summary);
     }
     puts("\ntopics:\n  scenario      every key of a scenario file\n"
+         "  keep          methods that throw tokens out of a cache, and what is counted for them\n"
          "  estimators    sums beside sluice estimate MODEL: rounding, draft, entries\n"
          "  measurements  every column of a file of measurements");
     puts("\nsluice help PAGE prints the page of a verb or topic; sluice --version the version");
@@ -41,18 +43,72 @@ static int say_unknown(const char *name) {
     return sli_exit_code(SL_ERR_USAGE);
 }
 
-static int describe_scenario(void) {
+/* ---- What pages end with, which stands in tables ---- */
+
+static void list_scenario_keys(const sli_plugins *plugins) {
+    sli_schema_describe(&sli_scenario_section, plugins, stdout);
+}
+
+static void explain_keep_policies(const sli_plugins *plugins) {
+    for (size_t i = 0; i < plugins->type_count[SL_POLICY_KEEP]; i++) {
+        const sli_named_type *type = &plugins->types[SL_POLICY_KEEP][i];
+        if (type->item != NULL) {
+            putchar('\n');
+            sli_policy_explain(type);
+        }
+    }
+}
+
+static sl_err describe_with_policies(void (*describe)(const sli_plugins *plugins)) {
     sli_arena arena = {0};
     sli_diag diag = {0};
     sli_plugins plugins;
     sl_err err = sli_plugins_open(&arena, NULL, (sli_mark){0}, &diag, &plugins);
     if (err == SL_OK) {
-        sli_schema_describe(&sli_scenario_section, &plugins, stdout);
+        describe(&plugins);
     }
     sli_plugins_close(&plugins);
     sli_diag_fini(&diag);
     sli_arena_fini(&arena);
-    return sli_exit_code(err);
+    return err;
+}
+
+static sl_err describe_scenario(void) {
+    return describe_with_policies(list_scenario_keys);
+}
+
+static sl_err describe_keep(void) {
+    return describe_with_policies(explain_keep_policies);
+}
+
+static sl_err describe_estimate(void) {
+    sli_estimate_describe_choices(stdout);
+    return SL_OK;
+}
+
+static sl_err describe_measurements(void) {
+    sli_measurements_describe(stdout);
+    return SL_OK;
+}
+
+static const struct {
+    const char *page;
+    sl_err (*describe)(void);
+} endings[] = {
+    {"scenario", describe_scenario},
+    {"estimate", describe_estimate},
+    {"measurements", describe_measurements},
+    {"keep", describe_keep},
+};
+
+static sl_err print_page(const sli_embedded *page) {
+    fputs(page->text, stdout);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        if (strcmp(page->name, endings[i].page) == 0) {
+            return endings[i].describe();
+        }
+    }
+    return SL_OK;
 }
 
 /* `estimate draft` is on the page of all estimators. */
@@ -71,14 +127,7 @@ static int run(int argc, char **argv) {
     if (page == NULL) {
         return say_unknown(argv[0]);
     }
-    fputs(page->text, stdout);
-    if (strcmp(name, "estimate") == 0) {
-        sli_estimate_describe_choices(stdout);
-    }
-    if (strcmp(name, "measurements") == 0) {
-        sli_measurements_describe(stdout);
-    }
-    return strcmp(argv[0], "scenario") == 0 ? describe_scenario() : 0;
+    return sli_exit_code(print_page(page));
 }
 
 const sli_command sli_cmd_help = {

@@ -1,51 +1,12 @@
 /* sluice policies: lists the policies, or explains one. */
 #include "cli/command.h"
 #include "cli/options.h"
-#include "run/plugins.h"
+#include "cli/policy_text.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { OPTION_PLUGIN, OPTION_COUNT };
-
-static void list_kind(const sli_plugins *plugins, sl_policy_kind kind) {
-    printf("%s\n", sli_policy_kind_name(kind));
-    for (size_t i = 0; i < plugins->type_count[kind]; i++) {
-        const sl_policy *policy = plugins->types[kind][i].item;
-        printf("  %-18s %s\n", plugins->types[kind][i].name,
-               policy != NULL ? policy->summary : "all tokens");
-    }
-}
-
-static void explain_keep(const sl_keep_policy *method) {
-    printf("throws tokens out %s\n", method->when);
-    printf("counted besides: %s\n", method->besides);
-    puts("what stays cannot be shared with other requests; quality is not simulated");
-}
-
-static void explain_capabilities(uint32_t capabilities) {
-    if ((capabilities & SL_CAP_NO_TOKEN_BUDGET) != 0) {
-        puts("is not bound by engine.max_batched_tokens");
-    }
-    if ((capabilities & SL_CAP_RESERVES_MAX_LEN) != 0) {
-        puts("reserves blocks for the longest context; needs prefix.index: none");
-    }
-}
-
-static void explain(const sl_policy *policy, const sli_section *section) {
-    printf("%s (%s): %s\n", policy->name, sli_policy_kind_name(policy->kind), policy->summary);
-    if (policy->paper != NULL) {
-        printf("source: %s\n", policy->paper);
-    }
-    explain_capabilities(policy->capabilities);
-    if (policy->kind == SL_POLICY_KEEP) {
-        explain_keep((const sl_keep_policy *)policy);
-    }
-    if (section->param_count + section->field_count > 0) {
-        puts("\nkeys:");
-        sli_schema_describe(section, NULL, stdout);
-    }
-}
 
 static int say_unknown(const sli_registry *registry, const char *name) {
     enum { POLICIES_MAX = 256 };
@@ -66,7 +27,7 @@ static int explain_named(const sli_plugins *plugins, const char *name) {
         for (size_t i = 0; i < plugins->type_count[kind]; i++) {
             const sli_named_type *type = &plugins->types[kind][i];
             if (type->item != NULL && strcmp(type->name, name) == 0) {
-                explain(type->item, type->section);
+                sli_policy_explain(type);
                 is_found = true;
             }
         }
@@ -91,7 +52,7 @@ static int run(int argc, char **argv) {
         code = sli_report_failure(err, &diag);
     } else if (rest == 0) {
         for (int kind = 0; kind < SL_POLICY_KIND_COUNT; kind++) {
-            list_kind(&plugins, (sl_policy_kind)kind);
+            sli_policies_list(&plugins, (sl_policy_kind)kind);
         }
     }
     for (int i = 0; i < rest && code == 0; i++) {

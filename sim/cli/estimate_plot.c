@@ -86,7 +86,8 @@ static sl_err add_panel(sli_arena *arena, const sli_sweep *sweep, const names *a
     for (size_t i = 0; i < series; i++) {
         for (size_t j = 0; j < places; j++) {
             size_t at = j * along->stride + (across != NULL ? i * across->stride : 0);
-            values[i * places + j] = shown->of(&sweep->points[at].estimate);
+            const sli_sweep_point *point = &sweep->points[at];
+            values[i * places + j] = point->refusal == NULL ? shown->of(&point->estimate) : NAN;
         }
     }
     *panel = (sli_plot_panel){shown->title, shown->quantity, values};

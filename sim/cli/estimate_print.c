@@ -1,7 +1,8 @@
 #include "cli/estimate_print.h"
 
-#include "base/divide.h"
+#include "cli/estimate_advice.h"
 #include "cli/estimate_query.h"
+#include "cli/estimate_remarks.h"
 #include "cli/numbers.h"
 
 #include <math.h>
@@ -36,43 +37,79 @@ static void print_requests(FILE *file, int64_t requests) {
     fprintf(file, "%s request%s", sli_say_count(requests).text, requests == 1 ? "" : "s");
 }
 
-/* `tp 8 × pp 2 × dp 2, ep 16`: tp, and the others that are more than one. */
-static void print_placement(FILE *file, const sli_placement *placement) {
-    const struct {
-        const char *name;
-        int64_t degree;
-    } others[] = {{"pp", placement->pp}, {"dp", placement->dp}, {"cp", placement->cp}};
-    fprintf(file, "tp %lld", (long long)placement->tp);
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (others[i].degree > 1) {
-            fprintf(file, " × %s %lld", others[i].name, (long long)others[i].degree);
-        }
-    }
-    if (placement->ep > 1) {
-        fprintf(file, ", ep %lld", (long long)placement->ep);
-    }
-}
-
+/* `Qwen3 32B · 8 requests of 32,768 tokens · cache bf16 · weights bf16 · h200 · tp 2` */
 static void print_heading(FILE *file, const sli_estimate_query *query) {
-    fprintf(file, "%s · ", query->architecture->name);
-    print_requests(file, query->requests);
-    fprintf(file, " of %s tokens · cache %s · weights %s", sli_say_count(query->tokens).text,
-            query->cache->name, query->weights->name);
-    if (query->device != NULL) {
-        fprintf(file, " · %s", query->device->id);
-    }
-    if (sli_placement_ranks(&query->placement) > 1) {
-        fputs(" · ", file);
-        print_placement(file, &query->placement);
-    }
-    fputc('\n', file);
+    const sli_weight_format *experts = query->expert_weights;
+    bool is_placed = sli_placement_ranks(&query->placement) > 1;
+    sli_placement_text placement = sli_estimate_say_placement(&query->placement);
+    char text[640];
+    snprintf(text, sizeof text,
+             "%.200s · %s request%s of %s tokens · cache %s · weights %s%s%s%s%.100s%s%.100s%s%s",
+             query->architecture->name, sli_say_count(query->requests).text,
+             query->requests == 1 ? "" : "s", sli_say_count(query->tokens).text, query->cache->name,
+             query->weights->name, experts != NULL ? ", experts " : "",
+             experts != NULL ? experts->name : "", query->keep != NULL ? " · keep " : "",
+             query->keep != NULL ? query->keep : "", query->device != NULL ? " · " : "",
+             query->device != NULL ? query->device->id : "", is_placed ? " · " : "",
+             is_placed ? placement.text : "");
+    sli_print_parts(file, text);
 }
 
-static void print_cache(FILE *file, const sli_estimate_query *query,
-                        const sli_estimate_cache *cache) {
+/* Why a run finds nothing of a prefix, as a clause; `said` is for the one with a number in it. */
+static const char *say_unshared(const sli_estimate_sharing *sharing, char *said,
+                                size_t said_bytes) {
+    switch (sharing->why) {
+    case SLI_UNSHARED_NOTHING:
+        break;
+    case SLI_UNSHARED_SHORT:
+        snprintf(said, said_bytes, "it ends before a block of %s tokens does",
+                 sli_say_count(sharing->block_tokens).text);
+        return said;
+    case SLI_UNSHARED_KEPT:
+        return "what is left depends on the whole prompt";
+    case SLI_UNSHARED_WAITING:
+        return "rows that wait in bf16 cannot be shared";
+    case SLI_UNSHARED_WINDOWS:
+        return "pages of reserved windows cannot be shared";
+    case SLI_UNSHARED_STATES:
+        return "no state of recurrent layers is saved";
+    }
+    return NULL;
+}
+
+static void print_sharing(FILE *file, const sli_estimate_query *query,
+                          const sli_estimate *estimate) {
+    const sli_estimate_cache *cache = &estimate->cache;
+    const sli_estimate_sharing *sharing = &estimate->sharing;
+    char said[96];
+    const char *why = say_unshared(sharing, said, sizeof said);
+    if (why == NULL && cache->prefix_bytes == 0) {
+        why = cache->growing_bytes > 0 ? "none of it is kept at this length"
+                                       : "state of fixed size is never shared";
+    }
+    if (why != NULL) {
+        print_line(file, "  shared prefix", 0.0, "saves nothing: %s", why);
+        return;
+    }
+    sli_number found = sli_say_count(sharing->tokens);
+    if (sharing->tokens == query->shared_tokens) {
+        print_line(file, "  shared prefix", (double)cache->prefix_bytes, "%s tokens, kept once",
+                   found.text);
+    } else {
+        print_line(file, "  shared prefix", (double)cache->prefix_bytes,
+                   "%s tokens, whole blocks of %s", found.text,
+                   sli_say_count(sharing->block_tokens).text);
+    }
+    print_line(file, "  all, sharing it", (double)cache->total_bytes, "saves %s",
+               sli_say_bytes((double)cache->saved_bytes).text);
+}
+
+static void print_cache(FILE *file, const sli_estimate_query *query, const sli_estimate *estimate) {
+    const sli_estimate_cache *cache = &estimate->cache;
     print_group(file, "cache");
-    print_line(file, "a token", cache->token_bytes, "%s",
-               cache->token_bytes > 0.0 ? "" : "adds nothing once all windows are full");
+    const char *nothing = query->keep != NULL ? "adds nothing behind the prompt"
+                                              : "adds nothing once all windows are full";
+    print_line(file, "a token", cache->token_bytes, "%s", cache->token_bytes > 0.0 ? "" : nothing);
     print_line(file, "a request", (double)cache->request_bytes, "%s", "");
     if (cache->fixed_bytes > 0) {
         print_line(file, "  grows with it", (double)cache->growing_bytes, "%s", "");
@@ -83,10 +120,7 @@ static void print_cache(FILE *file, const sli_estimate_query *query,
                    query->shared_tokens > 0 ? "nothing shared" : "");
     }
     if (query->shared_tokens > 0 && query->requests > 1) {
-        print_line(file, "  shared prefix", (double)cache->prefix_bytes, "%s tokens, kept once",
-                   sli_say_count(query->shared_tokens).text);
-        print_line(file, "  all, sharing it", (double)cache->total_bytes, "saves %s",
-                   sli_say_bytes((double)cache->saved_bytes).text);
+        print_sharing(file, query, estimate);
     }
 }
 
@@ -156,49 +190,9 @@ static void print_handoff(FILE *file, const sli_estimate_handoff *handoff) {
     }
 }
 
-/* `tp 16 over two nodes, or tp 8 × pp 2` */
-static void print_nodes(FILE *file, const sli_estimate_query *query, int64_t tp) {
-    int64_t node_devices = query->device->node_devices.value;
-    int64_t nodes = sli_divide_up(tp, node_devices);
-    if (nodes == 2) {
-        fputs(" over two nodes", file);
-    } else if (nodes > 2) {
-        fprintf(file, " over %lld nodes", (long long)nodes);
-    }
-}
-
-/* What to do when it does not fit. */
-static void print_advice(FILE *file, const sli_estimate_query *query) {
-    sli_placement placements[SLI_PLACEMENTS_MAX];
-    size_t count = sli_estimate_placements(query, placements);
-    fputs("    ", file);
-    if (count == 0) {
-        fprintf(file, "not even on %d of them\n", SLI_PLACEMENT_RANKS_MAX);
-        return;
-    }
-    fputs("the fewest devices that do: ", file);
-    for (size_t i = 0; i < count; i++) {
-        fputs(i > 0 ? ", or " : "", file);
-        print_placement(file, &placements[i]);
-        print_nodes(file, query, placements[i].tp);
-    }
-    fputc('\n', file);
-}
-
-/* Scores that are written down are what is too much, whatever the device. */
-static void print_kernel_advice(FILE *file, const sli_estimate_query *query,
-                                const sli_estimate_fit *fit) {
-    if (query->kernel != NULL && query->kernel->keeps_scores) {
-        fprintf(
-            file,
-            "    %s attention writes down %s of scores; flash attention (--attention-kernel fa2) "
-            "none\n",
-            query->kernel->name, sli_say_bytes((double)fit->workspace_bytes).text);
-    }
-}
-
 static void print_verdict(FILE *file, const sli_estimate_query *query,
-                          const sli_estimate_fit *fit) {
+                          const sli_estimate *estimate) {
+    const sli_estimate_fit *fit = &estimate->fit;
     fputs("    ", file);
     print_requests(file, query->requests);
     if (fit->max_requests == SLI_UNBOUNDED) {
@@ -207,11 +201,11 @@ static void print_verdict(FILE *file, const sli_estimate_query *query,
         fprintf(file, " fit%s, %s at most\n", query->requests == 1 ? "s" : "",
                 sli_say_count(fit->max_requests).text);
     } else {
-        fprintf(file, " do%s not fit, %s at most, short by %s\n", query->requests == 1 ? "es" : "",
-                sli_say_count(fit->max_requests).text,
-                sli_say_bytes((double)(fit->cache_bytes - fit->room_bytes)).text);
-        print_kernel_advice(file, query, fit);
-        print_advice(file, query);
+        fprintf(
+            file, " do%s not fit, %s at most, short by %s\n", query->requests == 1 ? "es" : "",
+            sli_say_count(fit->max_requests).text,
+            sli_say_bytes((double)(fit->cache_bytes + fit->prompt_bytes - fit->room_bytes)).text);
+        sli_estimate_advise(file, query, estimate);
     }
 }
 
@@ -228,24 +222,33 @@ static void print_fit_heading(FILE *file, const sli_estimate_query *query, int64
 /* The cache of all requests of the rank, and what there is for it. */
 static void print_pages(FILE *file, const sli_estimate_query *query, const sli_estimate_fit *fit) {
     double room_bytes = fit->room_bytes > 0 ? (double)fit->room_bytes : 0.0;
+    const char *pages = fit->has_unit ? "units" : "pages";
     if (fit->room_bytes <= 0) {
         print_line(file, "left for the cache", room_bytes, "the rest alone is too much");
     } else if (fit->page_bytes > 0) {
-        print_line(file, "left for the cache", room_bytes, "%s pages of %s",
-                   sli_say_count(fit->pages).text, sli_say_bytes((double)fit->page_bytes).text);
+        print_line(file, "left for the cache", room_bytes, "%s %s of %s",
+                   sli_say_count(fit->pages).text, pages,
+                   sli_say_bytes((double)fit->page_bytes).text);
     } else {
         print_line(file, "left for the cache", room_bytes, "%s", "");
     }
     if (fit->page_bytes > 0) {
-        print_line(file, "all requests", (double)fit->cache_bytes, "%s pages each, %s wasted",
-                   sli_say_count(fit->request_pages).text,
+        print_line(file, "all requests", (double)fit->cache_bytes, "%s %s each, %s wasted",
+                   sli_say_count(fit->request_pages).text, pages,
                    fit->wasted_bytes > 0 ? sli_say_bytes((double)fit->wasted_bytes).text
                                          : "nothing");
     } else {
-        print_line(file, "all requests", (double)fit->cache_bytes, "token by token");
+        print_line(file, "all requests", 0.0, "these layers keep nothing");
     }
     if (fit->state_bytes > 0) {
         print_line(file, "  state of fixed size", (double)fit->state_bytes, "%s", "");
+    }
+    if (fit->prompt_bytes > 0) {
+        print_line(file, "  a whole prompt", (double)fit->prompt_bytes,
+                   "besides, until it is computed");
+    }
+    if (fit->has_unit) {
+        print_line(file, "  a unit", (double)fit->page_bytes, "all blocks are multiples of it");
     }
     if (fit->block_tokens > 0 && fit->block_tokens != query->block_tokens) {
         fprintf(file, "    %-*s%*s   tokens; %s were asked for\n", LABEL_COLUMNS, "  a block",
@@ -254,7 +257,8 @@ static void print_pages(FILE *file, const sli_estimate_query *query, const sli_e
     }
 }
 
-static void print_fit(FILE *file, const sli_estimate_query *query, const sli_estimate_fit *fit) {
+static void print_fit(FILE *file, const sli_estimate_query *query, const sli_estimate *estimate) {
+    const sli_estimate_fit *fit = &estimate->fit;
     print_fit_heading(file, query, fit->stage);
     print_line(file, "usable", (double)fit->usable_bytes, "%.0f %% of %s",
                100.0 * (double)fit->usable_bytes / (double)fit->capacity_bytes,
@@ -275,19 +279,31 @@ static void print_fit(FILE *file, const sli_estimate_query *query, const sli_est
     print_line(file, "graphs and others", (double)(fit->graphs_bytes + fit->other_bytes),
                "assumed");
     print_pages(file, query, fit);
-    print_verdict(file, query, fit);
+    print_verdict(file, query, estimate);
+}
+
+static void print_remarks(FILE *file, const sli_remarks *remarks) {
+    if (remarks->count > 0) {
+        print_group(file, "remarks");
+    }
+    for (size_t i = 0; i < remarks->count; i++) {
+        fputs("    ", file);
+        sli_print_wrapped(file, 4, remarks->texts[i]);
+    }
 }
 
 void sli_estimate_print(FILE *file, const sli_estimate_query *query, const sli_estimate *estimate) {
     print_heading(file, query);
-    print_cache(file, query, &estimate->cache);
+    print_cache(file, query, estimate);
     print_weights(file, &estimate->weights);
     print_work(file, query, &estimate->work);
     print_step(file, &estimate->step);
     print_handoff(file, &estimate->handoff);
     if (query->device != NULL) {
-        print_fit(file, query, &estimate->fit);
+        print_fit(file, query, estimate);
     }
+    sli_remarks remarks = sli_estimate_remarks(query);
+    print_remarks(file, &remarks);
 }
 
 /* ---- For programs ---- */
@@ -296,6 +312,9 @@ static void put_query(sli_json *json, const sli_estimate_query *query) {
     sli_json_string(json, "model", query->architecture->id);
     sli_json_string(json, "kv", query->cache->name);
     sli_json_string(json, "weights_format", query->weights->name);
+    sli_json_string(json, "expert_weights_format",
+                    query->expert_weights != NULL ? query->expert_weights->name
+                                                  : query->weights->name);
     sli_json_string(json, "hardware", query->device != NULL ? query->device->id : NULL);
     sli_json_int(json, "tp", query->placement.tp);
     sli_json_int(json, "pp", query->placement.pp);
@@ -303,19 +322,25 @@ static void put_query(sli_json *json, const sli_estimate_query *query) {
     sli_json_int(json, "cp", query->placement.cp);
     sli_json_int(json, "ep", query->placement.ep);
     sli_json_int(json, "block_tokens", query->block_tokens);
+    sli_json_string(json, "keep", query->keep);
     sli_json_string(json, "window_pages", sli_estimate_window_word(query->window_pages));
+    sli_json_string(json, "prefix_states", sli_estimate_states_word(query->state_saves));
     sli_json_string(json, "attention_kernel", query->kernel != NULL ? query->kernel->name : NULL);
     sli_json_int(json, "tokens", query->tokens);
     sli_json_int(json, "requests", query->requests);
     sli_json_int(json, "shared_tokens", query->shared_tokens);
 }
 
-static void put_cache(sli_json *json, const sli_estimate_cache *cache) {
+static void put_cache(sli_json *json, const sli_estimate *estimate) {
+    const sli_estimate_cache *cache = &estimate->cache;
+    char said[96];
     sli_json_open_object(json, "cache");
     sli_json_real(json, "token_bytes", cache->token_bytes);
     sli_json_int(json, "growing_bytes", cache->growing_bytes);
     sli_json_int(json, "fixed_bytes", cache->fixed_bytes);
     sli_json_int(json, "request_bytes", cache->request_bytes);
+    sli_json_int(json, "prefix_tokens", estimate->sharing.tokens);
+    sli_json_string(json, "prefix_lost", say_unshared(&estimate->sharing, said, sizeof said));
     sli_json_int(json, "prefix_bytes", cache->prefix_bytes);
     sli_json_int(json, "apart_bytes", cache->apart_bytes);
     sli_json_int(json, "total_bytes", cache->total_bytes);
@@ -401,6 +426,7 @@ static void put_fit(sli_json *json, const sli_estimate_fit *fit) {
     sli_json_int(json, "pages", fit->pages);
     sli_json_int(json, "request_pages", fit->request_pages);
     sli_json_int(json, "cache_bytes", fit->cache_bytes);
+    sli_json_int(json, "prompt_bytes", fit->prompt_bytes);
     sli_json_int(json, "wasted_bytes", fit->wasted_bytes);
     sli_json_int(json, "state_bytes", fit->state_bytes);
     if (fit->max_requests == SLI_UNBOUNDED) {
@@ -412,11 +438,28 @@ static void put_fit(sli_json *json, const sli_estimate_fit *fit) {
     sli_json_close_object(json);
 }
 
+static void put_remarks(sli_json *json, const sli_estimate_query *query) {
+    sli_remarks remarks = sli_estimate_remarks(query);
+    sli_json_open_array(json, "remarks");
+    for (size_t i = 0; i < remarks.count; i++) {
+        sli_json_string(json, NULL, remarks.texts[i]);
+    }
+    sli_json_close_array(json);
+}
+
+void sli_estimate_print_refusal(sli_json *json, const sli_estimate_query *query,
+                                const char *refusal) {
+    sli_json_open_object(json, NULL);
+    put_query(json, query);
+    sli_json_string(json, "refusal", refusal);
+    sli_json_close_object(json);
+}
+
 void sli_estimate_print_json(sli_json *json, const char *key, const sli_estimate_query *query,
                              const sli_estimate *estimate) {
     sli_json_open_object(json, key);
     put_query(json, query);
-    put_cache(json, &estimate->cache);
+    put_cache(json, estimate);
     put_weights(json, &estimate->weights);
     put_work(json, query, &estimate->work);
     put_step(json, &estimate->step);
@@ -424,5 +467,6 @@ void sli_estimate_print_json(sli_json *json, const char *key, const sli_estimate
     if (query->device != NULL) {
         put_fit(json, &estimate->fit);
     }
+    put_remarks(json, query);
     sli_json_close_object(json);
 }

@@ -16,4 +16,8 @@ void sli_estimate_print(FILE *file, const sli_estimate_query *query, const sli_e
 void sli_estimate_print_json(sli_json *json, const char *key, const sli_estimate_query *query,
                              const sli_estimate *estimate);
 
+/* The same of a query that cannot be answered: why not, as a sentence without a full stop. */
+void sli_estimate_print_refusal(sli_json *json, const sli_estimate_query *query,
+                                const char *refusal);
+
 #endif

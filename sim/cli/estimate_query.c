@@ -11,26 +11,9 @@
 
 /* ---- Reading ---- */
 
-/* `32768`, `32768 tokens` with the unit, or `32Ki` and `1Mi`. */
-static bool read_amount(const char *text, sl_dim dim, int64_t *amount) {
-    if (sli_parse_int(text, SL_DIM_NONE, amount) == SLI_UNIT_OK ||
-        sli_parse_int(text, dim, amount) == SLI_UNIT_OK) {
-        return true;
-    }
-    char *rest = NULL;
-    long long number = strtoll(text, &rest, 10);
-    rest += strspn(rest, " ");
-    int shift = strcmp(rest, "Ki") == 0 ? 10 : strcmp(rest, "Mi") == 0 ? 20 : 0;
-    if (shift == 0 || number < 0 || number > INT64_MAX >> shift) {
-        return false;
-    }
-    *amount = number << shift;
-    return true;
-}
-
 static sl_err set_amount(const char *text, sl_dim dim, int64_t low, int64_t high, int64_t *target) {
     int64_t amount = 0;
-    if (!read_amount(text, dim, &amount) || amount < low || amount > high) {
+    if (!sli_read_amount(text, dim, &amount) || amount < low || amount > high) {
         return SL_ERR_USAGE;
     }
     *target = amount;
@@ -93,6 +76,12 @@ static sl_err set_weights(sli_estimate_input *input, const char *text) {
     return format != NULL ? SL_OK : SL_ERR_USAGE;
 }
 
+static sl_err set_expert_weights(sli_estimate_input *input, const char *text) {
+    const sli_weight_format *format = sli_weight_format_find(text);
+    input->query.expert_weights = format != NULL ? format : input->query.expert_weights;
+    return format != NULL ? SL_OK : SL_ERR_USAGE;
+}
+
 static sl_err set_kernel(sli_estimate_input *input, const char *text) {
     const sli_attention_kernel *kernel = sli_attention_kernel_find(text);
     input->query.kernel = kernel != NULL ? kernel : input->query.kernel;
@@ -115,6 +104,12 @@ static const char *const window_words[] = {
     [SLI_WINDOW_IGNORED] = "ignored",
 };
 
+/* Of prefix.states in a scenario. */
+static const char *const state_words[] = {
+    [SLI_STATE_ALIGNED] = "aligned",
+    [SLI_STATE_NONE] = "none",
+};
+
 static const char *const way_words[] = {
     [SLI_LATENT_AS_MODEL] = NULL,
     [SLI_LATENT_ABSORBED] = "absorbed",
@@ -124,6 +119,12 @@ static const char *const way_words[] = {
 static sl_err set_window_pages(sli_estimate_input *input, const char *text) {
     int found = find_word(window_words, (int)COUNT_OF(window_words), text);
     input->query.window_pages = found >= 0 ? (sli_window_pages)found : input->query.window_pages;
+    return found >= 0 ? SL_OK : SL_ERR_USAGE;
+}
+
+static sl_err set_prefix_states(sli_estimate_input *input, const char *text) {
+    int found = find_word(state_words, (int)COUNT_OF(state_words), text);
+    input->query.state_saves = found >= 0 ? (sli_state_saves)found : input->query.state_saves;
     return found >= 0 ? SL_OK : SL_ERR_USAGE;
 }
 
@@ -149,6 +150,10 @@ static sl_err set_model(sli_estimate_input *input, const char *text) {
 static sl_err set_hardware(sli_estimate_input *input, const char *text) {
     return sli_device_read(&input->arena, text, (sli_catalogue_site){0}, &input->diag,
                            &input->query.device);
+}
+
+static sl_err set_keep(sli_estimate_input *input, const char *text) {
+    return sli_estimate_keep_set(&input->keep, &input->arena, text, &input->diag);
 }
 
 static sl_err set_bytes_per_s(const char *text, double *target) {
@@ -234,6 +239,21 @@ static const char *say_window_pages(sli_arena *arena, const sli_estimate_query *
     return is_usual ? NULL : sli_estimate_window_word(query->window_pages);
 }
 
+const char *sli_estimate_states_word(sli_state_saves state_saves) {
+    return state_words[state_saves];
+}
+
+static const char *say_prefix_states(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    bool is_usual = query->state_saves == SLI_STATE_ALIGNED;
+    return is_usual ? NULL : sli_estimate_states_word(query->state_saves);
+}
+
+static const char *say_keep(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    return query->keep;
+}
+
 static const char *say_kernel(sli_arena *arena, const sli_estimate_query *query) {
     (void)arena;
     return query->kernel != NULL ? query->kernel->name : NULL;
@@ -259,6 +279,11 @@ static const char *say_weights(sli_arena *arena, const sli_estimate_query *query
     return query->weights->name;
 }
 
+static const char *say_expert_weights(sli_arena *arena, const sli_estimate_query *query) {
+    (void)arena;
+    return query->expert_weights != NULL ? query->expert_weights->name : NULL;
+}
+
 static const char *say_model(sli_arena *arena, const sli_estimate_query *query) {
     (void)arena;
     return query->architecture->id;
@@ -279,6 +304,26 @@ static const char *say_link(sli_arena *arena, const sli_estimate_query *query) {
     return bytes_per_s > 0.0 ? say_number(arena, sli_say_bandwidth(bytes_per_s)) : NULL;
 }
 
+sli_placement_text sli_estimate_say_placement(const sli_placement *placement) {
+    const struct {
+        const char *name;
+        int64_t degree;
+    } others[] = {{"pp", placement->pp}, {"dp", placement->dp}, {"cp", placement->cp}};
+    sli_placement_text said;
+    int used = snprintf(said.text, sizeof said.text, "tp %lld", (long long)placement->tp);
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        if (others[i].degree > 1) {
+            used += snprintf(said.text + used, sizeof said.text - (size_t)used, " × %s %lld",
+                             others[i].name, (long long)others[i].degree);
+        }
+    }
+    if (placement->ep > 1) {
+        snprintf(said.text + used, sizeof said.text - (size_t)used, ", ep %lld",
+                 (long long)placement->ep);
+    }
+    return said;
+}
+
 /* ---- The table ---- */
 
 static const char *cache_choice(size_t index) {
@@ -289,12 +334,20 @@ static const char *weights_choice(size_t index) {
     return sli_weight_formats[index].name;
 }
 
+static const char *expert_weights_choice(size_t index) {
+    return weights_choice(index);
+}
+
 static const char *kernel_choice(size_t index) {
     return sli_attention_kernels[index].name;
 }
 
 static const char *window_pages_choice(size_t index) {
     return index < COUNT_OF(window_words) ? window_words[index] : NULL;
+}
+
+static const char *prefix_states_choice(size_t index) {
+    return index < COUNT_OF(state_words) ? state_words[index] : NULL;
 }
 
 static const char *decode_way_choice(size_t index) {
@@ -317,6 +370,7 @@ const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS] = {
     SETTING("shared-prefix", shared_prefix, "a number of tokens, as 16384 or 16Ki"),
     CHOICE("kv", cache, "a format of the cache"),
     CHOICE("weights", weights, "a format of weights"),
+    CHOICE("expert-weights", expert_weights, "a format of weights"),
     SETTING("hardware", hardware, "a name that sluice hardware lists, or a path"),
     SETTING("tp", tp, "a number of ranks from 1 to 1024"),
     SETTING("pp", pp, "a number of stages from 1 to 1024"),
@@ -325,6 +379,8 @@ const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS] = {
     SETTING("ep", ep, "a number of groups of experts from 1 to 1024"),
     SETTING("block", block, "a number of tokens from 1 to 65536"),
     CHOICE("window-pages", window_pages, "a way to treat pages behind a window"),
+    CHOICE("prefix-states", prefix_states, "what recurrent layers save for prefixes"),
+    SETTING("keep", keep, "a method that throws tokens out, as h2o or snapkv:capacity=2Ki"),
     CHOICE("attention-kernel", kernel, "a kernel of attention"),
     CHOICE("mla-decode", decode_way, "a way to attend to latents"),
     CHOICE("mla-prefill", prefill_way, "a way to attend to latents"),
@@ -347,9 +403,30 @@ void sli_estimate_input_init(sli_estimate_input *input) {
     *input = (sli_estimate_input){.query = sli_estimate_defaults()};
 }
 
+sl_err sli_estimate_input_query(sli_estimate_input *input, sli_diag *diag,
+                                sli_estimate_query *query) {
+    *query = input->query;
+    return sli_estimate_keep_apply(&input->keep, &input->arena, diag, query);
+}
+
 void sli_estimate_input_fini(sli_estimate_input *input) {
+    sli_estimate_keep_fini(&input->keep);
     sli_diag_fini(&input->diag);
     sli_arena_fini(&input->arena);
+}
+
+/* The nearest choice; of a method without its settings. */
+static void suggest(const sli_estimate_setting *setting, const char *text) {
+    enum { CHOICES_MAX = 32 };
+    char word[32];
+    const char *names[CHOICES_MAX];
+    size_t count = 0;
+    while (setting->choice != NULL && count < CHOICES_MAX && setting->choice(count) != NULL) {
+        names[count] = setting->choice(count);
+        count++;
+    }
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(text, ":"), text);
+    sli_suggest(word, names, count);
 }
 
 static void say_needed(const sli_estimate_setting *setting, const char *text) {
@@ -359,7 +436,9 @@ static void say_needed(const sli_estimate_setting *setting, const char *text) {
             fprintf(stderr, "%s%s", i == 0 ? ": " : ", ", setting->choice(i));
         }
     }
-    fprintf(stderr, "; found '%s'\n", text);
+    fprintf(stderr, "; found '%s'", text);
+    suggest(setting, text);
+    fputc('\n', stderr);
 }
 
 int sli_estimate_input_set(sli_estimate_input *input, const sli_estimate_setting *setting,
@@ -381,6 +460,8 @@ void sli_estimate_describe_choices(FILE *file) {
     for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {
         fprintf(file, "    %-18s %s\n", format->name, format->help);
     }
+    fputs("\n## Methods that throw tokens out (--keep)\n\n", file);
+    sli_estimate_keep_describe(file);
     fputs("\n## Kernels of attention (--attention-kernel)\n\n", file);
     for (const sli_attention_kernel *row = sli_attention_kernels; row->name != NULL; row++) {
         fprintf(file, "    %-18s %s\n    %-18s %.1f %% of the peak in prefill: %s%s\n", row->name,

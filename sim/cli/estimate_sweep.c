@@ -3,11 +3,10 @@
 #include "cli/command.h"
 #include "cli/estimate_plot.h"
 #include "cli/estimate_print.h"
-#include "cli/numbers.h"
+#include "cli/estimate_table.h"
 #include "out/file.h"
 
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- Axes ---- */
@@ -47,13 +46,23 @@ bool sli_axis_read(sli_estimate_input *input, const char *text, sli_axis *axis) 
 
 /* ---- Points ---- */
 
+/* A point that cannot be is no reason to say nothing of the others. */
 static int find_point(sli_estimate_input *input, sli_sweep_point *found) {
     if (input->query.architecture == NULL) {
         fputs("sluice estimate: a model is needed\n", stderr);
         return sli_exit_code(SL_ERR_USAGE);
     }
-    found->query = input->query;
-    sl_err err = sli_estimate_find(&found->query, &input->diag, &found->estimate);
+    sli_diag said = {0};
+    *found = (sli_sweep_point){.refusal = NULL};
+    sl_err err = sli_estimate_input_query(input, &said, &found->query);
+    if (err == SL_OK) {
+        err = sli_estimate_find(&found->query, &said, &found->estimate);
+    }
+    if (err != SL_OK && said.last != NULL) {
+        found->refusal = sli_arena_strdup(&input->arena, said.last->message);
+        err = found->refusal != NULL ? SL_OK : SL_ERR_NOMEM;
+    }
+    sli_diag_fini(&said);
     return err != SL_OK ? sli_report_failure(err, &input->diag) : 0;
 }
 
@@ -71,6 +80,17 @@ static int find_points(sli_estimate_input *input, const sli_sweep *s) {
         }
     }
     return 0;
+}
+
+/* Where no point can be the sweep is a mistake, as its first point is alone. */
+static int check_points(sli_estimate_input *input, const sli_sweep *s) {
+    for (size_t i = 0; i < s->rows * s->columns; i++) {
+        if (s->points[i].refusal == NULL) {
+            return 0;
+        }
+    }
+    sli_diag_error(&input->diag, (sli_mark){0}, NULL, "%s", s->points[0].refusal);
+    return sli_report_failure(SL_ERR_CONFIG, &input->diag);
 }
 
 /* ---- What is said of them ---- */
@@ -101,127 +121,12 @@ const char *sli_sweep_heading(sli_arena *arena, const sli_sweep *sweep) {
 sli_sweep_shown sli_sweep_shows(const sli_sweep *sweep) {
     sli_sweep_shown shown = {0};
     for (size_t i = 0; i < sweep->rows * sweep->columns; i++) {
-        shown.has_time |= sweep->points[i].estimate.step.floor_ns >= 0.0;
-        shown.has_fit |= sweep->points[i].query.device != NULL;
+        const sli_sweep_point *at = &sweep->points[i];
+        bool can_be = at->refusal == NULL;
+        shown.has_time |= can_be && at->estimate.step.floor_ns >= 0.0;
+        shown.has_fit |= can_be && at->query.device != NULL;
     }
     return shown;
-}
-
-/* ---- For people ---- */
-
-enum { LABEL_COLUMNS = 20, CELL_COLUMNS = 13, BAR_COLUMNS = 24 };
-
-static sli_number say_fitting(const sli_sweep_point *at) {
-    int64_t count = at->estimate.fit.max_requests;
-    return count == SLI_UNBOUNDED ? (sli_number){"any"} : sli_say_count(count);
-}
-
-/* In eighths of a column, with the blocks U+2588 to U+258F; never nothing for something. */
-static void print_bar(FILE *file, double share) {
-    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    long length = lround(share * BAR_COLUMNS * 8);
-    length = share > 0.0 && length == 0 ? 1 : length;
-    for (long i = 0; i < length / 8; i++) {
-        fputs("█", file);
-    }
-    fputs(eighths[length % 8], file);
-}
-
-static double largest_total(const sli_sweep *s) {
-    double largest = 1.0;
-    for (size_t i = 0; i < s->rows * s->columns; i++) {
-        largest = fmax(largest, (double)s->points[i].estimate.cache.total_bytes);
-    }
-    return largest;
-}
-
-static void print_line(FILE *file, sli_arena *arena, const sli_sweep *s, size_t i,
-                       sli_sweep_shown shown) {
-    const sli_sweep_point *at = &s->points[i];
-    const sli_estimate *estimate = &at->estimate;
-    fprintf(file, "  %*s%*s%*s", LABEL_COLUMNS, sli_sweep_label(arena, &s->axes[0], i, at),
-            CELL_COLUMNS, sli_say_bytes((double)estimate->cache.request_bytes).text, CELL_COLUMNS,
-            sli_say_bytes((double)estimate->cache.total_bytes).text);
-    if (shown.has_time) {
-        fprintf(file, "%*s", CELL_COLUMNS, sli_say_time(estimate->step.floor_ns).text);
-    }
-    if (shown.has_fit) {
-        fprintf(file, "%*s", CELL_COLUMNS, say_fitting(at).text);
-    }
-    fputs("  ", file);
-    print_bar(file, (double)estimate->cache.total_bytes / largest_total(s));
-    fputc('\n', file);
-}
-
-static void print_lines(FILE *file, sli_arena *arena, const sli_sweep *s) {
-    sli_sweep_shown shown = sli_sweep_shows(s);
-    fprintf(file, "  %*s%*s%*s", LABEL_COLUMNS, s->axes[0].setting->name, CELL_COLUMNS, "a request",
-            CELL_COLUMNS, "all requests");
-    fprintf(file, "%*s", shown.has_time ? CELL_COLUMNS : 0, shown.has_time ? "step, least" : "");
-    fprintf(file, "%*s\n", shown.has_fit ? CELL_COLUMNS : 0, shown.has_fit ? "at most fit" : "");
-    for (size_t i = 0; i < s->rows; i++) {
-        print_line(file, arena, s, i, shown);
-    }
-}
-
-static sli_number say_total(const sli_sweep_point *at) {
-    return sli_say_bytes((double)at->estimate.cache.total_bytes);
-}
-
-static sli_number say_floor(const sli_sweep_point *at) {
-    return sli_say_time(at->estimate.step.floor_ns);
-}
-
-/* So wide that the names of the second axis stand apart. */
-static int find_cell_columns(sli_arena *arena, const sli_sweep *s) {
-    int widest = CELL_COLUMNS;
-    for (size_t j = 0; j < s->columns; j++) {
-        int width = sli_columns(sli_sweep_label(arena, &s->axes[1], j, &s->points[j])) + 2;
-        widest = width > widest ? width : widest;
-    }
-    return widest;
-}
-
-static void print_grid(FILE *file, sli_arena *arena, const sli_sweep *s, const char *title,
-                       sli_number (*say)(const sli_sweep_point *at)) {
-    int width = find_cell_columns(arena, s);
-    fprintf(file, "\n  %s\n\n  %*s", title, LABEL_COLUMNS, "");
-    fprintf(file, "%*s\n", width, s->axes[1].setting->name);
-    fprintf(file, "  %*s", LABEL_COLUMNS, s->axes[0].setting->name);
-    for (size_t j = 0; j < s->columns; j++) {
-        fprintf(file, "%*s", width, sli_sweep_label(arena, &s->axes[1], j, &s->points[j]));
-    }
-    for (size_t i = 0; i < s->rows; i++) {
-        const sli_sweep_point *row = &s->points[i * s->columns];
-        fprintf(file, "\n  %*s", LABEL_COLUMNS, sli_sweep_label(arena, &s->axes[0], i, row));
-        for (size_t j = 0; j < s->columns; j++) {
-            fprintf(file, "%*s", width, say(&row[j]).text);
-        }
-    }
-    fputc('\n', file);
-}
-
-static void print_grids(FILE *file, sli_arena *arena, const sli_sweep *s) {
-    sli_sweep_shown shown = sli_sweep_shows(s);
-    print_grid(file, arena, s, "cache of all requests", say_total);
-    if (shown.has_time) {
-        print_grid(file, arena, s, "a decode step takes at least", say_floor);
-    }
-    if (shown.has_fit) {
-        print_grid(file, arena, s, "requests that fit at most", say_fitting);
-    }
-}
-
-static int print_text(FILE *file, sli_arena *arena, const sli_sweep *s) {
-    const char *heading = sli_sweep_heading(arena, s);
-    fprintf(file, "%s\n", heading != NULL ? heading : "");
-    if (s->axis_count == 2) {
-        print_grids(file, arena, s);
-    } else {
-        fputc('\n', file);
-        print_lines(file, arena, s);
-    }
-    return fflush(file) == 0 ? 0 : sli_exit_code(SL_ERR_IO);
 }
 
 /* ---- For programs ---- */
@@ -231,7 +136,12 @@ static int print_json(FILE *file, const sli_sweep *s) {
     sli_json_init(&json, file);
     sli_json_open_array(&json, NULL);
     for (size_t i = 0; i < s->rows * s->columns; i++) {
-        sli_estimate_print_json(&json, NULL, &s->points[i].query, &s->points[i].estimate);
+        const sli_sweep_point *at = &s->points[i];
+        if (at->refusal != NULL) {
+            sli_estimate_print_refusal(&json, &at->query, at->refusal);
+        } else {
+            sli_estimate_print_json(&json, NULL, &at->query, &at->estimate);
+        }
     }
     sli_json_close_array(&json);
     return sli_exit_code(sli_json_finish(&json));
@@ -252,13 +162,18 @@ static int write_plot(sli_estimate_input *input, const sli_sweep *s, sli_file *f
 
 static int answer(sli_estimate_input *input, sli_sweep *s, bool as_json, sli_file *plot) {
     int code = find_points(input, s);
+    code = code == 0 ? check_points(input, s) : code;
     if (code == 0 && plot != NULL) {
         code = write_plot(input, s, plot);
     }
     if (code != 0) {
         return code;
     }
-    return as_json ? print_json(stdout, s) : print_text(stdout, &input->arena, s);
+    if (as_json) {
+        return print_json(stdout, s);
+    }
+    sli_sweep_print(stdout, &input->arena, s);
+    return fflush(stdout) == 0 ? 0 : sli_exit_code(SL_ERR_IO);
 }
 
 int sli_estimate_sweep(sli_estimate_input *input, const sli_axis *axes, size_t axis_count,

@@ -2,8 +2,8 @@
  * Estimates over one or two axes.
  *
  * Floor cli. An axis is a setting of estimate_query.h and the values that it takes, as
- * `tokens=1024,32Ki`. One axis prints a line a value, with a bar as long as the cache; two print
- * grids, the first axis down, the second across. A plot of them goes to a file as well.
+ * `tokens=1024,32Ki`. What can be asked of some points only is answered for these; a sweep without
+ * any is refused. Tables are in estimate_table.h; a plot of them goes to a file as well.
  */
 #ifndef SLUICE_CLI_ESTIMATE_SWEEP_H
 #define SLUICE_CLI_ESTIMATE_SWEEP_H
@@ -24,6 +24,7 @@ bool sli_axis_read(sli_estimate_input *input, const char *text, sli_axis *axis);
 typedef struct sli_sweep_point {
     sli_estimate_query query;
     sli_estimate estimate;
+    const char *refusal; /* why there is no estimate, in the arena of the input; NULL = there is */
 } sli_sweep_point;
 
 /* rows x columns of them; one axis has one column. */

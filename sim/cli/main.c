@@ -11,6 +11,16 @@ static bool is_one_of(const char *word, const char *a, const char *b) {
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
+/* Wherever it stands among the options; behind `--` it is none. */
+static bool asks_for_help(int argc, char **argv) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (is_one_of(argv[i], "--help", "-h")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int run_verb(int argc, char **argv) {
     if (argc < 2) {
         sli_cmd_help.run(0, NULL);
@@ -27,8 +37,8 @@ static int run_verb(int argc, char **argv) {
     if (command == NULL) {
         return sli_command_unknown(argv[1]);
     }
-    if (argc == 3 && is_one_of(argv[2], "--help", "-h")) {
-        return sli_cmd_help.run(1, argv + 1);
+    if (asks_for_help(argc - 2, argv + 2)) {
+        return sli_cmd_help.run(argc - 1, argv + 1);
     }
     return command->run(argc - 2, argv + 2);
 }

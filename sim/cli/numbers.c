@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { LAST_COLUMN = 100 };
@@ -74,18 +75,55 @@ sli_number sli_say_tokens_short(int64_t tokens) {
     return number;
 }
 
-int sli_columns(const char *text) {
+static int columns_of(const char *text, int bytes) {
     int columns = 0;
-    for (; *text != '\0'; text++) {
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    for (int i = 0; i < bytes; i++) {
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
     }
     return columns;
+}
+
+int sli_columns(const char *text) {
+    return columns_of(text, (int)strlen(text));
+}
+
+bool sli_read_amount(const char *text, sl_dim dim, int64_t *amount) {
+    if (sli_parse_int(text, SL_DIM_NONE, amount) == SLI_UNIT_OK ||
+        sli_parse_int(text, dim, amount) == SLI_UNIT_OK) {
+        return true;
+    }
+    char *rest = NULL;
+    long long number = strtoll(text, &rest, 10);
+    rest += strspn(rest, " ");
+    int shift = strcmp(rest, "Ki") == 0 ? 10 : strcmp(rest, "Mi") == 0 ? 20 : 0;
+    if (shift == 0 || number < 0 || number > INT64_MAX >> shift) {
+        return false;
+    }
+    *amount = number << shift;
+    return true;
+}
+
+void sli_print_parts(FILE *file, const char *text) {
+    static const char between[] = " · ";
+    int column = 0;
+    while (*text != '\0') {
+        const char *end = strstr(text, between);
+        int bytes = end != NULL ? (int)(end - text) : (int)strlen(text);
+        int width = columns_of(text, bytes);
+        bool breaks = column > 0 && column + sli_columns(between) + width > LAST_COLUMN;
+        fprintf(file, "%s%.*s", column == 0 ? "" : breaks ? "\n  · " : between, bytes, text);
+        column = column == 0 ? width : breaks ? 4 + width : column + sli_columns(between) + width;
+        text += bytes;
+        text += end != NULL ? strlen(between) : 0;
+    }
+    fputc('\n', file);
 }
 
 void sli_print_wrapped(FILE *file, int indent, const char *text) {
     int column = indent;
     while (*text != '\0') {
-        int width = (int)strcspn(text, " ");
+        int bytes = (int)strcspn(text, " ");
+        int width = columns_of(text, bytes);
         if (column > indent && column + 1 + width > LAST_COLUMN) {
             fprintf(file, "\n%*s", indent, "");
             column = indent;
@@ -93,9 +131,9 @@ void sli_print_wrapped(FILE *file, int indent, const char *text) {
             fputc(' ', file);
             column++;
         }
-        fprintf(file, "%.*s", width, text);
+        fprintf(file, "%.*s", bytes, text);
         column += width;
-        text += width;
+        text += bytes;
         text += strspn(text, " ");
     }
     fputc('\n', file);

@@ -1,5 +1,5 @@
 /*
- * Figures as people read them: four digits that matter and the unit that reads best.
+ * Figures as people read and write them: four digits that matter and the unit that reads best.
  *
  * Floor cli. Each answers a small value with its text in it, so that a call can stand among the
  * arguments of printf.
@@ -7,6 +7,9 @@
 #ifndef SLUICE_CLI_NUMBERS_H
 #define SLUICE_CLI_NUMBERS_H
 
+#include "sluice/param.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -25,6 +28,13 @@ sli_number sli_say_tokens_short(int64_t tokens);  /* 32 Ki, 1 Mi; others as they
 /* Writes a text that starts at column `indent` and ends a line, broken between words so that it
  * stays within 100 columns where it can. */
 void sli_print_wrapped(FILE *file, int indent, const char *text);
+
+/* `32768`, `32768 tokens` with the unit of the dimension, or `32Ki` and `1Mi`. */
+bool sli_read_amount(const char *text, sl_dim dim, int64_t *amount);
+
+/* Writes parts with ` · ` between them as lines of at most 100 columns where it can, broken in
+ * front of a part. */
+void sli_print_parts(FILE *file, const char *text);
 
 /* The columns that a text takes on a terminal: UTF-8 characters, not bytes. */
 int sli_columns(const char *text);

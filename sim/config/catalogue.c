@@ -4,7 +4,9 @@
 #include "config/text.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* `dir/name.yaml` becomes `name`. */
 static const char *stem_of(sli_arena *arena, const char *path) {
@@ -88,12 +90,22 @@ static sl_err report_unknown(sli_arena *arena, const sli_embedded *table, const 
     return SL_ERR_CONFIG;
 }
 
+/* A file that a key names is missed where the key stands. */
+static sl_err check_readable(const char *path, sli_catalogue_site site, sli_diag *diag) {
+    if (site.key == NULL || access(path, R_OK) == 0) {
+        return SL_OK;
+    }
+    sli_diag_error(diag, site.mark, site.key, "cannot read '%s': %s", path, strerror(errno));
+    return SL_ERR_CONFIG;
+}
+
 sl_err sli_catalogue_read(sli_arena *arena, const sli_embedded *table, const char *noun,
                           const char *name_or_path, sli_catalogue_site site, sli_diag *diag,
                           sli_node **root, const char **id) {
     sli_node *tree = NULL;
     const char *stem = NULL;
     if (sli_is_path(name_or_path)) {
+        SL_TRY(check_readable(name_or_path, site, diag));
         SL_TRY(sli_tree_read_file(arena, name_or_path, diag, &tree));
         stem = stem_of(arena, name_or_path);
     } else {

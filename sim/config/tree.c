@@ -26,7 +26,12 @@ typedef struct request {
     const sli_path *path;
 } request;
 
+/* The mark of the first file is its name. */
 static sl_err cannot_read(sli_diag *diag, const request *asker, const char *name, int error) {
+    if (asker->path == NULL) {
+        sli_diag_error(diag, asker->mark, NULL, "cannot be read: %s", sli_reason_of(error).text);
+        return SL_ERR_CONFIG;
+    }
     sli_path_error(diag, asker->path, asker->mark, "cannot read '%s': %s",
                    sli_excerpt_of(name).text, sli_reason_of(error).text);
     return SL_ERR_CONFIG;

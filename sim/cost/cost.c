@@ -37,7 +37,7 @@ static sl_err check_fitted(const sli_cost_subject *subject, sli_mark mark, const
 static sl_err check_growths(const sli_cost_subject *subject, sli_mark mark, const char *key,
                             sli_diag *diag) {
     sli_growth_list growths;
-    if (sli_opcount_growths(subject->architecture, &growths)) {
+    if (sli_opcount_growths(subject->architecture, subject->attention.is_copied, &growths)) {
         return SL_OK;
     }
     sli_diag_error(diag, mark, key,
@@ -202,7 +202,7 @@ static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
         return SL_ERR_NOMEM;
     }
     size_t assumed = assume_device(subject, phrases);
-    SL_ASSERT(assumed + 5 <= SLI_ASSUMED_MAX);
+    SL_ASSERT(assumed + 6 <= SLI_ASSUMED_MAX);
     phrases[assumed++] = layers;
     if (subject->architecture->keep != NULL) {
         phrases[assumed++] = keep;
@@ -215,6 +215,9 @@ static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
     }
     if (kernel != NULL) {
         phrases[assumed++] = attention;
+    }
+    if (subject->attention.is_copied) {
+        phrases[assumed++] = "a cache that is copied in each step at the share of matrix products";
     }
     *count = assumed;
     return SL_OK;

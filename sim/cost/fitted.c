@@ -11,7 +11,8 @@ const sli_cache_format *const sli_fitted_cache = &sli_cache_formats[0];
 bool sli_is_fitted(const sli_cost_subject *subject) {
     return sli_architecture_unplain(subject->architecture) == NULL &&
            subject->weights == sli_fitted_weights && subject->cache == sli_fitted_cache &&
-           subject->attention.kernel == NULL && subject->architecture->keep == NULL &&
+           subject->attention.kernel == NULL && !subject->attention.is_copied &&
+           subject->architecture->keep == NULL &&
            sli_parallel_is_even(subject->architecture, subject->tp);
 }
 
@@ -77,6 +78,9 @@ const char *sli_unfitted_text(sli_arena *arena, const sli_cost_subject *subject)
     }
     if (subject->attention.kernel != NULL) {
         put(&it, "; ", sli_arena_printf(arena, "attention by %s", subject->attention.kernel->name));
+    }
+    if (subject->attention.is_copied) {
+        put(&it, "; ", "a cache that is copied");
     }
     bool is_plain = sli_architecture_unplain(architecture) == NULL;
     if (is_plain && !sli_parallel_is_even(architecture, subject->tp)) {

@@ -5,7 +5,6 @@
 #include "cost/operators.h"
 #include "kernel/time.h"
 #include "model/kinds.h"
-#include "model/opcount.h"
 
 /* The parts of one layer. */
 typedef struct layer_ns {
@@ -35,6 +34,17 @@ static void time_token_terms(const sli_pnorm_model *model, const sli_layer_work 
     terms[TERM_ALL_REDUCE] = 2.0 * sli_all_reduce_ns(device, model->tp, work->all_reduce_bytes);
 }
 
+/* A step with one chunk is timed as a whole, and then that chunk alone: the same work. */
+static double time_prefill(const sli_pnorm_model *model, size_t run_index,
+                           const sli_prefill_work *work) {
+    sli_pnorm_prefill *last = &model->prefills[run_index];
+    if (last->work.tile_flops != work->tile_flops || last->work.bytes != work->bytes ||
+        last->work.critical_flops != work->critical_flops) {
+        *last = (sli_pnorm_prefill){.work = *work, .ns = sli_prefill_ns(model->device, work)};
+    }
+    return last->ns;
+}
+
 static layer_ns time_layer(const sli_pnorm_model *model, size_t run_index,
                            const sl_batch_shape *shape) {
     const sli_layer_run *runs = model->architecture->layers.rows;
@@ -48,7 +58,7 @@ static layer_ns time_layer(const sli_pnorm_model *model, size_t run_index,
     sli_prefill_work prefill_work;
     sli_decode_work decode_work;
     sli_opcount_attention(model->architecture, run, model->tp, shape, &prefill_work, &decode_work);
-    double prefill = sli_prefill_ns(model->device, &prefill_work);
+    double prefill = shape->prefills > 0 ? time_prefill(model, run_index, &prefill_work) : 0.0;
     double decode = sli_decode_ns(model->device, &decode_work, shape->prefills == 0);
     return (layer_ns){
         .gemm = row->values[TERM_GEMM],
@@ -114,7 +124,8 @@ sl_err sli_pnorm_init(sli_arena *arena, const sli_architecture *architecture,
     size_t run_count = architecture->layers.count;
     *model = (sli_pnorm_model){.architecture = architecture, .device = device, .tp = tp};
     model->layer_memos = sli_arena_array(arena, run_count, sizeof model->layer_memos[0]);
-    if (model->layer_memos == NULL) {
+    model->prefills = sli_arena_array(arena, run_count, sizeof model->prefills[0]);
+    if (model->layer_memos == NULL || model->prefills == NULL) {
         return SL_ERR_NOMEM;
     }
     for (size_t i = 0; i < run_count; i++) {

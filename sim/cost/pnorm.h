@@ -16,16 +16,23 @@
 
 #include "cost/memo.h"
 #include "hw/device.h"
-#include "model/architecture.h"
+#include "model/opcount.h"
 #include "sluice/cost.h"
+
+/* The chunks that a run of layers was timed for last. Zeroed is right: no work takes no time. */
+typedef struct sli_pnorm_prefill {
+    sli_prefill_work work;
+    double ns;
+} sli_pnorm_prefill;
 
 /* One instance a trial: it remembers terms of earlier steps. */
 typedef struct sli_pnorm_model {
     const sli_architecture *architecture;
     const sli_device *device;
-    int64_t tp;            /* sli_parallel_is_even(architecture, tp) holds */
-    sli_memo *layer_memos; /* one a run of layers, by the tokens of the step */
-    sli_memo head_memo;    /* by the emitting requests */
+    int64_t tp;                  /* sli_parallel_is_even(architecture, tp) holds */
+    sli_memo *layer_memos;       /* one a run of layers, by the tokens of the step */
+    sli_memo head_memo;          /* by the emitting requests */
+    sli_pnorm_prefill *prefills; /* one a run of layers */
 } sli_pnorm_model;
 
 /* Architecture and device outlive it; what it needs lives in the arena. */

@@ -171,6 +171,11 @@ static sl_err make_cores(sli_arena *arena, sli_roofline_model *model) {
             .chunks = sli_opcount_chunks(facts, subject->cache, subject->attention.prefill_way,
                                          subject->tp, &model->growths),
         };
+        if (subject->attention.is_copied) {
+            sli_roofline_core *core = &model->cores[model->core_count - 1];
+            sli_opcount_add_copies(facts, subject->cache, subject->tp, &model->growths,
+                                   &core->decodes, &core->chunks);
+        }
     }
     return SL_OK;
 }
@@ -191,7 +196,8 @@ sl_err sli_roofline_init(sli_arena *arena, const sli_cost_subject *subject,
     if (model->parts == NULL) {
         return SL_ERR_NOMEM;
     }
-    bool is_room = sli_opcount_growths(subject->architecture, &model->growths);
+    bool is_room = sli_opcount_growths(subject->architecture, subject->attention.is_copied,
+                                       &model->growths);
     SL_ASSERT(is_room);
     for (size_t i = 0; i < layers->count; i++) {
         count_layers(model, runs[i].mixer, runs[i].count);

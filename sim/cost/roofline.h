@@ -13,8 +13,10 @@
  *
  * summed by cause and rounded once. A core is attention, a recurrence, index scores, whatever the
  * mixer does beside its matrices (model/opcount.h). Where a kernel of attention is asked for
- * (model/attention.h), the cores of attention have its share of P. Each part has two elementwise
- * operators and an all-reduce; these and the overheads of the engine are timed as in pnorm.
+ * (model/attention.h), the cores of attention have its share of P. Where a cache is copied when
+ * rows join it, its core moves what that takes (sli_opcount_add_copies). Each part has two
+ * elementwise operators and an all-reduce; these and the overheads of the engine are timed as in
+ * pnorm.
  *
  * Roofline model: Williams, Waterman and Patterson 2009. Nothing of it was fitted to a measured
  * step: the shares are those of bf16 matrix products in large sizes, FLOPs in any format go by the

@@ -120,10 +120,10 @@ static void count_member(sli_lockstep *lockstep, const sl_request *request, int6
                                                                  : sli_stairs_remove;
     for (int i = 0; i < lockstep->window_count; i++) {
         sli_lockstep_window *window = &lockstep->windows[i];
-        if (request->asks_for_blocks || window->group->kind == SLI_GROUP_STATE) {
+        if (request->asks_for_blocks) {
             change(&window->taken, lockstep->step, taken_tokens(window->group, request, computed));
+            change(&window->passed, lockstep->step, computed);
         }
-        change(&window->passed, lockstep->step, computed);
     }
     for (int g = 0; g < lockstep->rows_count; g++) {
         sli_lockstep_rows *rows = &lockstep->rows[g];
@@ -271,9 +271,19 @@ static bool grows(const sli_lockstep *lockstep, const sl_request *request) {
     return reserved_tokens(lockstep, request) < sli_request_final_tokens(&request->desc);
 }
 
+static bool is_settled(const sli_lockstep *lockstep, const sl_request *request) {
+    for (int i = 0; i < lockstep->window_count; i++) {
+        const sli_lockstep_window *window = &lockstep->windows[i];
+        if (!sli_window_is_settled(&request->context.windows[window->number], window->group)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool sli_lockstep_takes(const sli_lockstep *lockstep, const sl_request *request) {
-    return !grows(lockstep, request) ||
-           reserved_tokens(lockstep, request) <= request->computed_tokens;
+    return grows(lockstep, request) ? reserved_tokens(lockstep, request) < request->computed_tokens
+                                    : is_settled(lockstep, request);
 }
 
 static int64_t finish_step(const sli_lockstep *lockstep, const sl_request *request) {
@@ -362,12 +372,14 @@ int64_t sli_lockstep_member_need_of_windows(const sli_lockstep *lockstep,
                                             const sl_request *request) {
     int64_t computed = sli_lockstep_computed(lockstep, request);
     int64_t blocks = 0;
+    if (!request->asks_for_blocks) {
+        return 0;
+    }
     for (int i = 0; i < lockstep->window_count; i++) {
         const sli_group *group = lockstep->windows[i].group;
-        bool asks = request->asks_for_blocks || group->kind == SLI_GROUP_STATE;
         int64_t tokens = taken_tokens(group, request, computed);
-        bool rises = sli_stairs_to_next(&lockstep->windows[i].taken, tokens) == 1;
-        blocks += asks && rises ? group->block_pages : 0;
+        bool rises = sli_stairs_is_rising(&lockstep->windows[i].taken, tokens);
+        blocks += rises ? group->block_pages : 0;
     }
     return blocks;
 }

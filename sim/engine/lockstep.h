@@ -78,7 +78,8 @@ SL_NODISCARD sl_err sli_lockstep_init(sli_lockstep *lockstep, const sli_pool_con
 void sli_lockstep_fini(sli_lockstep *lockstep);
 
 /* Whether a request may join. One that still fills blocks reserved at its admission must not if
- * they will not do to the end: until it asks for the next block nobody can count on it. O(1). */
+ * they will not do to the end, or if others have found a part of them: until it asks for the next
+ * block nobody can count on it. O(windows). */
 bool sli_lockstep_takes(const sli_lockstep *lockstep, const sl_request *request);
 
 /* A request that has just emitted a token and computes the next alone. O(log members). */

@@ -322,6 +322,7 @@ static sli_acquisition acquisition_of(const sli_core *core, const sl_request *re
         .tokens = hit.blocks * pool->block_tokens + tokens,
         .reserve_tokens = sli_min_i64(admission->reserve_tokens, most_reserved_tokens(pool)),
         .fit_tokens = admission->whole_prompt_fits ? request->known_tokens : 0,
+        .known_tokens = request->known_tokens,
         .keep_free_blocks = sli_min_i64(admission->keep_free_blocks, pool->block_count + 1),
     };
 }

@@ -7,8 +7,9 @@
 
 /* ---- Rings ---- */
 
-static sl_err ring_init(sli_stairs_ring *ring, int64_t farthest_step) {
-    ring->size = farthest_step + 1;
+/* For members that wait fewer steps than `size`. */
+static sl_err ring_init(sli_stairs_ring *ring, int64_t size) {
+    ring->size = size;
     ring->counts = calloc((size_t)ring->size, sizeof ring->counts[0]);
     return ring->counts != NULL ? SL_OK : SL_ERR_NOMEM;
 }
@@ -92,18 +93,6 @@ void sli_stairs_add(sli_stairs *stairs, int64_t step, int64_t tokens) {
 
 void sli_stairs_remove(sli_stairs *stairs, int64_t step, int64_t tokens) {
     count(stairs, step, tokens, -1);
-}
-
-int64_t sli_stairs_rises(const sli_stairs *stairs, int64_t step) {
-    return stairs->rising[step % stairs->width];
-}
-
-static int64_t waiting(const sli_stairs_ring *ring, int64_t step) {
-    return ring->size > 0 ? *ring_at(ring, step) : 0;
-}
-
-bool sli_stairs_is_quiet(const sli_stairs *stairs, int64_t step) {
-    return waiting(&stairs->starts, step) == 0 && waiting(&stairs->ends, step) == 0;
 }
 
 /* Who starts or ends at a step has the same tokens as all others who do, hence the same residue. */

@@ -43,15 +43,32 @@ int64_t sli_stairs_at(const sli_stairs *stairs, int64_t tokens);
 /* Tokens that a member of c >= 1 tokens needs to gain to rise, >= 1; INT64_MAX at the top. */
 int64_t sli_stairs_to_next(const sli_stairs *stairs, int64_t tokens);
 
+/* Whether a member of c >= 1 tokens rises with the next one. Inline: shortages ask for each member.
+ */
+static inline bool sli_stairs_is_rising(const sli_stairs *stairs, int64_t tokens) {
+    int64_t height = tokens + 1 + stairs->offset;
+    return height > 0 && height % stairs->width == 0 && height / stairs->width <= stairs->top;
+}
+
 /* A member that has so many tokens, at least 1, before the step comes or goes. O(1). */
 void sli_stairs_add(sli_stairs *stairs, int64_t step, int64_t tokens);
 void sli_stairs_remove(sli_stairs *stairs, int64_t step, int64_t tokens);
 
-/* Members that rise in a step, now or ahead; ahead only as long as sli_stairs_is_quiet. O(1). */
-int64_t sli_stairs_rises(const sli_stairs *stairs, int64_t step);
+/* Members that rise in a step, now or ahead; ahead only as long as sli_stairs_is_quiet. O(1).
+ * Inline, as is the next: jumps ask for each step. */
+static inline int64_t sli_stairs_rises(const sli_stairs *stairs, int64_t step) {
+    return stairs->rising[step % stairs->width];
+}
+
+static inline int64_t sli_stairs_waiting(const sli_stairs_ring *ring, int64_t step) {
+    return ring->size > 0 ? ring->counts[step % ring->size] : 0;
+}
 
 /* Whether nobody comes to the first stair or to the top when a step begins. O(1). */
-bool sli_stairs_is_quiet(const sli_stairs *stairs, int64_t step);
+static inline bool sli_stairs_is_quiet(const sli_stairs *stairs, int64_t step) {
+    return sli_stairs_waiting(&stairs->starts, step) == 0 &&
+           sli_stairs_waiting(&stairs->ends, step) == 0;
+}
 
 /* A new step has begun. O(1). */
 void sli_stairs_advance(sli_stairs *stairs, int64_t step);

@@ -16,15 +16,10 @@ void sli_hist_fini(sli_hist *hist) {
     *hist = (sli_hist){0};
 }
 
-/* How many low bits a value loses in its bucket. */
+/* How many low bits a value loses in its bucket: those below the highest eight. */
 static int shift_of(int64_t value) {
-    int shift = 0;
-    for (int step = 32; step > 0; step /= 2) {
-        if (value >> shift >> step >= SUB_COUNT) {
-            shift += step;
-        }
-    }
-    return shift;
+    uint64_t kept = (uint64_t)value | SUB_COUNT; /* nothing of a value below it is lost */
+    return 63 - SUB_BITS - __builtin_clzll(kept);
 }
 
 static size_t bucket_of(int64_t value) {

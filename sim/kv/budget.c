@@ -54,7 +54,7 @@ static const sl_param memory_params[] = {
      .words = auto_words,
      .fallback = "auto",
      .help = "KV blocks of a replica (pages, where layers of several sorts share them); auto = as "
-             "many as fit, a number is not checked to fit",
+             "many as fit, a number is taken, with a warning where it does not fit",
      .offset = offsetof(sli_memory_config, kv_blocks)},
     {.name = "alloc",
      .type = SL_TYPE_CHOICE,
@@ -159,6 +159,21 @@ int64_t sli_budget_smallest_tp(const sli_memory_config *config, const sli_budget
     return 0;
 }
 
+/* The first format of weights behind its own in the table that fits on some degree; NULL when none
+ * does. */
+static const sli_weight_format *find_fitting_weights(const sli_memory_config *config,
+                                                     const sli_budget_query *query, int64_t *tp) {
+    sli_budget_query other = *query;
+    for (const sli_weight_format *it = query->weights + 1; it->name != NULL; it++) {
+        other.weights = it;
+        *tp = sli_budget_smallest_tp(config, &other);
+        if (*tp > 0) {
+            return it;
+        }
+    }
+    return NULL;
+}
+
 static double to_gib(int64_t bytes) {
     return (double)bytes / 0x1p30;
 }
@@ -190,15 +205,29 @@ static void describe_workspace(const sli_budget_query *query, const sli_budget *
              query->kernel->name);
 }
 
+/* Which degree would do, or which format of weights at which degree. */
+static void describe_cure(const sli_memory_config *config, const sli_budget_query *query,
+                          char *text, size_t text_bytes) {
+    int64_t tp = sli_budget_smallest_tp(config, query);
+    if (tp > 0) {
+        snprintf(text, text_bytes, "tp %lld is the smallest that fits", (long long)tp);
+        return;
+    }
+    const sli_weight_format *weights = find_fitting_weights(config, query, &tp);
+    if (weights == NULL) {
+        snprintf(text, text_bytes, "no tensor parallelism of 1, 2, 4 or 8 fits");
+        return;
+    }
+    snprintf(text, text_bytes,
+             "no tensor parallelism of 1, 2, 4 or 8 fits, but with model.weights: %s tp %lld does",
+             weights->name, (long long)tp);
+}
+
 static void report_shortfall(const sli_memory_config *config, const sli_budget_query *query,
                              const sli_budget *budget, sli_mark mark, const char *key,
                              sli_diag *diag) {
-    char advice[64] = "no tensor parallelism of 1, 2, 4 or 8 fits";
-    int64_t smallest_tp = sli_budget_smallest_tp(config, query);
-    if (smallest_tp > 0) {
-        snprintf(advice, sizeof advice, "tp %lld is the smallest that fits",
-                 (long long)smallest_tp);
-    }
+    char advice[128];
+    describe_cure(config, query, advice, sizeof advice);
     /* Scores that are written down are what is too much, whatever the device. */
     const char *remedy = query->kernel != NULL && query->kernel->keeps_scores
                              ? "; flash attention (attention.kernel: fa2) writes no scores down"

@@ -175,21 +175,16 @@ static void share_hits(sli_context *context, sli_pool *pool, const sli_content_v
 
 /* ---- Slots ---- */
 
-/* Windows reserve what the reserved blocks of the first group have slots for, so that all last
- * equally long; a state is one, however long the reservation. */
-static int64_t window_tokens(const sli_pool *pool, const sli_group *group,
-                             const sli_acquisition *acquisition) {
-    int64_t reserved_blocks = sli_pool_blocks_for(pool, acquisition->reserve_tokens);
-    return group->kind == SLI_GROUP_STATE || group->kind == SLI_GROUP_KEPT
-               ? acquisition->tokens
-               : sli_max_i64(acquisition->tokens, reserved_blocks * pool->config.block_tokens);
-}
-
+/* All groups reserve what the reserved blocks of the first one have slots for, so that they last
+ * equally long. */
 static sli_window begin_window(const sli_pool *pool, const sli_content_view *view,
-                               const sli_acquisition *acquisition, uint32_t window) {
+                               const sli_acquisition *acquisition) {
     int64_t reserved_blocks = sli_pool_blocks_for(pool, acquisition->reserve_tokens);
-    return sli_window_begin(&pool->config.layout->groups[window + 1], view->prompt_tokens,
-                            reserved_blocks * pool->config.block_tokens);
+    return (sli_window){
+        .prompt_tokens = view->prompt_tokens,
+        .known_tokens = sli_max_i64(view->prompt_tokens, acquisition->known_tokens),
+        .reserved_tokens = reserved_blocks * pool->config.block_tokens,
+    };
 }
 
 /* Blocks of the pool that the windows take for an acquisition, hits apart, and those that have to
@@ -197,14 +192,13 @@ static sli_window begin_window(const sli_pool *pool, const sli_content_view *vie
 static int64_t windows_need(const sli_pool *pool, const sli_content_view *view,
                             const sli_acquisition *acquisition, int64_t *fit_blocks) {
     int64_t hit_tokens = acquisition->hit.blocks * pool->config.block_tokens;
+    const sli_window window = begin_window(pool, view, acquisition);
     int64_t blocks = 0;
     *fit_blocks = 0;
     for (uint32_t i = 0; i < pool->window_count; i++) {
         const sli_group *group = &pool->config.layout->groups[i + 1];
-        const sli_window window = begin_window(pool, view, acquisition, i);
-        int64_t tokens = window_tokens(pool, group, acquisition);
-        blocks += sli_window_need(&window, group, hit_tokens, tokens);
-        *fit_blocks += sli_window_fit_need(&window, group, hit_tokens, tokens,
+        blocks += sli_window_need(&window, group, hit_tokens, acquisition->tokens);
+        *fit_blocks += sli_window_fit_need(&window, group, hit_tokens, acquisition->tokens,
                                            acquisition->fit_tokens);
     }
     return blocks;
@@ -221,16 +215,14 @@ static bool open_windows(sli_context *context, sli_pool *pool, const sli_content
         return false;
     }
     for (uint32_t i = 0; i < pool->window_count; i++) {
-        context->windows[i] = begin_window(pool, view, acquisition, i);
+        context->windows[i] = begin_window(pool, view, acquisition);
     }
     return true;
 }
 
-static void grow_windows(sli_context *context, const sli_pool *pool,
-                         const sli_acquisition *acquisition) {
+static void grow_windows(sli_context *context, const sli_pool *pool, int64_t tokens) {
     for (uint32_t i = 0; i < pool->window_count; i++) {
-        const sli_group *group = &pool->config.layout->groups[i + 1];
-        sli_window_grow(&context->windows[i], group, window_tokens(pool, group, acquisition));
+        sli_window_grow(&context->windows[i], &pool->config.layout->groups[i + 1], tokens);
     }
 }
 
@@ -265,7 +257,7 @@ int64_t sli_context_acquire(sli_context *context, sli_pool *pool, const sli_cont
     /* Hits leave the queue before anything is taken from it, or they could be evicted. */
     share_hits(context, pool, view, hit_blocks);
     sli_pool_take(pool, (take_to_blocks - hit_blocks) * block_pages + windows_blocks);
-    grow_windows(context, pool, acquisition);
+    grow_windows(context, pool, acquisition->tokens);
     context->block_count = take_to_blocks;
     context->reserved_blocks = sli_pool_blocks_for(pool, acquisition->reserve_tokens);
     context->tokens = acquisition->tokens;
@@ -293,9 +285,7 @@ void sli_context_extend(sli_context *context, sli_pool *pool, int64_t tokens) {
 void sli_context_grow(sli_context *context, sli_pool *pool, int64_t tokens) {
     context->block_count = sli_max_i64(context->block_count, sli_pool_blocks_for(pool, tokens));
     context->tokens = tokens;
-    for (uint32_t i = 0; i < pool->window_count; i++) {
-        sli_window_grow(&context->windows[i], &pool->config.layout->groups[i + 1], tokens);
-    }
+    grow_windows(context, pool, tokens);
     count_held(context, pool);
 }
 

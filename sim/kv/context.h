@@ -46,6 +46,7 @@ typedef struct sli_acquisition {
     int64_t tokens;           /* slots to reserve */
     int64_t reserve_tokens;   /* blocks to take at once, if more */
     int64_t fit_tokens;       /* must fit now, though not taken, if more */
+    int64_t known_tokens;     /* that steps may compute at once later, if more than the prompt */
     int64_t keep_free_blocks; /* must stay free */
 } sli_acquisition;
 

@@ -339,7 +339,8 @@ sl_err sli_layout_make(const sli_architecture *architecture, const sli_layout_op
     type_list list;
     sli_layout made = {0};
     SL_TRY(collect_types(architecture, options, &list, why, why_bytes));
-    if (list.has_compressed || list.types[0].is_mixed) {
+    bool is_apart = list.has_compressed || list.types[0].is_mixed;
+    if (is_apart) {
         made.page_bytes = lay_apart(&list);
     } else {
         SL_TRY(lay_evenly(&list, &made.page_bytes, why, why_bytes));
@@ -349,6 +350,7 @@ sl_err sli_layout_make(const sli_architecture *architecture, const sli_layout_op
         add_group(&made, &group);
     }
     SL_TRY(add_buffers(architecture, options, &made, why, why_bytes));
+    made.has_unit = is_apart && made.group_count > 1;
     made.is_shareable = is_shareable(&made);
     SL_TRY(align(&made, why, why_bytes));
     *layout = made;

@@ -81,6 +81,7 @@ typedef struct sli_layout {
     int64_t align_tokens; /* prefix hits are multiples of it */
     bool is_shareable;    /* contents can be found again; not with a fixed or a kept group */
     bool has_buffers;     /* the last group is that of rows that wait in bf16 */
+    bool has_unit;        /* a page is only the unit of blocks of several sizes */
     int group_count;
     sli_group groups[SLI_GROUP_MAX];
 } sli_layout;

@@ -206,6 +206,72 @@ int64_t sli_layout_request_peak_pages(const sli_layout *layout, int64_t prompt_t
 int64_t sli_layout_peak_pages(const sli_layout *layout, int64_t tokens, int64_t step_tokens) {
     return sli_layout_request_peak_pages(layout, prompt_of(tokens), tokens, step_tokens);
 }
+/* ---- Reservations ---- */
+
+/* Slots of a rule for thrown out tokens. Until all that is known is computed it may all be there.
+ */
+static int64_t reserved_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t known_tokens,
+                              int64_t tokens) {
+    if (known_tokens == 0) {
+        return sli_kept_slots(kept, prompt_tokens, tokens);
+    }
+    int64_t whole_tokens = kept->is_rolling ? 0 : sli_min_i64(known_tokens, tokens);
+    return sli_max_i64(whole_tokens, sli_kept_most_slots(kept, prompt_tokens, tokens));
+}
+
+int64_t sli_group_reserved_blocks(const sli_group *group, int64_t prompt_tokens,
+                                  int64_t known_tokens, int64_t tokens) {
+    int64_t block_tokens = group->block_tokens;
+    int64_t span_tokens = group->span_tokens;
+    int64_t all = sli_divide_up(tokens, block_tokens);
+    int64_t at_once = sli_divide_up(sli_min_i64(known_tokens, tokens), block_tokens);
+    switch (group->kind) {
+    case SLI_GROUP_FIXED:
+        return group->fixed_blocks;
+    case SLI_GROUP_STATE:
+        return sli_min_i64(all, 2);
+    case SLI_GROUP_KEPT:
+        return sli_divide_up(reserved_slots(group->kept, prompt_tokens, known_tokens, tokens),
+                             block_tokens);
+    case SLI_GROUP_SLIDING:
+        return sli_max_i64(
+            at_once, sli_min_i64(all, sli_divide_up(span_tokens + block_tokens - 1, block_tokens)));
+    case SLI_GROUP_CHUNKED:
+        return sli_max_i64(at_once, sli_min_i64(all, span_tokens / block_tokens));
+    case SLI_GROUP_GROWING:
+        break;
+    }
+    return all;
+}
+
+/* The shortest prompt of which as much stays as of any; at most `tokens`. */
+static int64_t bend_of(const sli_kept *kept, int64_t tokens) {
+    bool has_bend = sli_kept_of_prompt(kept, tokens) == kept->cap_rows;
+    return has_bend ? (kept->cap_rows - 1) * SL_WHOLE_PPM / kept->share_ppm + 1 : tokens;
+}
+
+/* Of a rule what stays of the prompt grows with it up to the bend, and what the tokens behind it
+ * add shrinks: the most is at one of the ends or there. Of others when all is prompt. */
+static int64_t most_reserved_blocks(const sli_group *group, int64_t tokens) {
+    int64_t most = sli_group_reserved_blocks(group, tokens, tokens, tokens);
+    if (group->kind == SLI_GROUP_KEPT) {
+        int64_t bend = bend_of(group->kept, tokens);
+        most = sli_max_i64(most, sli_group_reserved_blocks(group, 1, 1, tokens));
+        most = sli_max_i64(most, sli_group_reserved_blocks(group, bend, bend, tokens));
+    }
+    return most;
+}
+
+int64_t sli_layout_reserved_pages(const sli_layout *layout, int64_t tokens) {
+    int64_t whole_tokens = sli_round_up(tokens, layout->groups[0].block_tokens);
+    int64_t pages = 0;
+    for (int i = 0; i < layout->group_count; i++) {
+        const sli_group *group = &layout->groups[i];
+        pages += group->block_pages * most_reserved_blocks(group, whole_tokens);
+    }
+    return pages;
+}
+
 /* ---- What of it holds nothing ---- */
 
 /* Bytes of a group that come with its tokens or its state; 0 of those that are counted store by

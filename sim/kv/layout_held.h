@@ -33,6 +33,16 @@ int64_t sli_group_step_blocks(const sli_group *group, int64_t tokens, int64_t en
 int64_t sli_group_request_step_blocks(const sli_group *group, int64_t prompt_tokens, int64_t tokens,
                                       int64_t end_tokens);
 
+/* Blocks of a group that a reservation for `tokens` tokens holds: whatever the steps, a context has
+ * no need of more until it has so many. A step may compute all of the `known_tokens` first ones; 0
+ * = those are there, and steps are of one token. Of a window as many as its tokens can lie in. */
+int64_t sli_group_reserved_blocks(const sli_group *group, int64_t prompt_tokens,
+                                  int64_t known_tokens, int64_t tokens);
+
+/* Pages that are enough for a reservation of so many tokens, in whole blocks of the first group,
+ * whatever part of them is prompt. */
+int64_t sli_layout_reserved_pages(const sli_layout *layout, int64_t tokens);
+
 /* Pages of all groups between steps, and most that a context of at most `tokens` ever holds when a
  * step computes no more than `step_tokens`; the latter is exact, and costs a look at each place
  * near the end where a block begins. */

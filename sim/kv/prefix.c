@@ -25,16 +25,11 @@ void sli_prefix_fini(sli_prefix *prefix) {
 
 /* ---- The map from first blocks to runs ---- */
 
-static sli_block_key first_key(const sli_pool *pool, const sli_run *run) {
-    return sli_content_key(&run->content, run->start_block + 1, pool->config.block_tokens);
-}
-
 static sli_run **bucket_of(const sli_prefix *prefix, sli_block_key key) {
     return &prefix->buckets[sli_block_key_hash(key) & (prefix->bucket_count - 1)];
 }
 
-static void grow_map(sli_pool *pool) {
-    sli_prefix *prefix = &pool->prefix;
+static void grow_map(sli_prefix *prefix) {
     size_t old_count = prefix->bucket_count;
     sli_run **old = prefix->buckets;
     sli_run **buckets = calloc(2 * old_count, sizeof(sli_run *));
@@ -46,7 +41,7 @@ static void grow_map(sli_pool *pool) {
     for (size_t i = 0; i < old_count; i++) {
         for (sli_run *run = old[i]; run != NULL;) {
             sli_run *next = run->next_in_bucket;
-            sli_run **bucket = bucket_of(prefix, first_key(pool, run));
+            sli_run **bucket = bucket_of(prefix, run->key);
             run->next_in_bucket = *bucket;
             *bucket = run;
             run = next;
@@ -57,16 +52,17 @@ static void grow_map(sli_pool *pool) {
 
 static void map_insert(sli_pool *pool, sli_run *run) {
     sli_prefix *prefix = &pool->prefix;
+    run->key = sli_content_key(&run->content, run->start_block + 1, pool->config.block_tokens);
     if (++prefix->run_count > prefix->bucket_count) {
-        grow_map(pool);
+        grow_map(prefix);
     }
-    sli_run **bucket = bucket_of(prefix, first_key(pool, run));
+    sli_run **bucket = bucket_of(prefix, run->key);
     run->next_in_bucket = *bucket;
     *bucket = run;
 }
 
 static void map_remove(sli_pool *pool, sli_run *run) {
-    sli_run **link = bucket_of(&pool->prefix, first_key(pool, run));
+    sli_run **link = bucket_of(&pool->prefix, run->key);
     while (*link != run) {
         SL_ASSERT(*link != NULL);
         link = &(*link)->next_in_bucket;
@@ -79,7 +75,7 @@ sli_run *sli_prefix_find(const sli_pool *pool, const sl_content *content, int64_
     int64_t block_tokens = pool->config.block_tokens;
     sli_block_key key = sli_content_key(content, start_block + 1, block_tokens);
     sli_run *run = *bucket_of(&pool->prefix, key);
-    while (run != NULL && !sli_block_key_equals(first_key(pool, run), key)) {
+    while (run != NULL && !sli_block_key_equals(run->key, key)) {
         run = run->next_in_bucket;
     }
     return run;

@@ -23,6 +23,7 @@ struct sli_span;
 typedef struct sli_run {
     struct sli_run *next_in_bucket;
     struct sli_run *parent; /* NULL = begins at the first block */
+    sli_block_key key;      /* of its first block, under which the map has it */
     sl_content content;     /* one that has these blocks */
     int64_t start_block;
     int64_t end_block; /* exclusive */

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/divide.h"
 #include "base/minmax.h"
+#include "kv/layout_held.h"
 
 /* ---- The rule of a group ---- */
 
@@ -27,17 +28,15 @@ static int64_t blocks_for(const sli_group *group, int64_t slots) {
     return sli_divide_up(slots, group->block_tokens);
 }
 
-/* Blocks of a kept group that its reservation claims, whatever has been computed. */
+/* That a reservation holds at least. It is used up by the token behind the last reserved one. */
 static int64_t reserved_blocks(const sli_window *window, const sli_group *group) {
-    if (window->reserved_tokens == 0) {
+    int64_t computed_tokens = window->computed_tokens;
+    if (window->reserved_tokens == 0 || computed_tokens > window->reserved_tokens) {
         return 0;
     }
-    bool is_within = window->computed_tokens < window->prompt_tokens;
-    int64_t last_tokens = sli_max_i64(window->reserved_tokens, window->prompt_tokens);
-    return blocks_for(group, is_within
-                                 ? sli_kept_most_slots(group->kept, window->prompt_tokens,
-                                                       window->reserved_tokens)
-                                 : sli_kept_slots(group->kept, window->prompt_tokens, last_tokens));
+    return sli_group_reserved_blocks(
+        group, window->prompt_tokens,
+        computed_tokens < window->known_tokens ? window->known_tokens : 0, window->reserved_tokens);
 }
 
 /* The end of the blocks that slots up to `tokens` need. */
@@ -46,9 +45,8 @@ static int64_t end_for(const sli_window *window, const sli_group *group, int64_t
     case SLI_GROUP_FIXED:
         return group->fixed_blocks;
     case SLI_GROUP_KEPT:
-        return sli_max_i64(reserved_blocks(window, group),
-                           blocks_for(group, sli_kept_step_slots(group->kept, window->prompt_tokens,
-                                                                 window->computed_tokens, tokens)));
+        return blocks_for(group, sli_kept_step_slots(group->kept, window->prompt_tokens,
+                                                     window->computed_tokens, tokens));
     case SLI_GROUP_GROWING:
     case SLI_GROUP_SLIDING:
     case SLI_GROUP_CHUNKED:
@@ -58,15 +56,14 @@ static int64_t end_for(const sli_window *window, const sli_group *group, int64_t
     return blocks_for(group, tokens);
 }
 
-sli_window sli_window_begin(const sli_group *group, int64_t prompt_tokens,
-                            int64_t reserved_tokens) {
-    bool is_kept = group->kind == SLI_GROUP_KEPT;
-    return (sli_window){.prompt_tokens = is_kept ? prompt_tokens : 0,
-                        .reserved_tokens = is_kept ? reserved_tokens : 0};
-}
-
 static bool is_state(const sli_group *group) {
     return group->kind == SLI_GROUP_STATE;
+}
+
+/* Blocks with something in them. */
+static int64_t filled_blocks(const sli_window *window, const sli_group *group) {
+    int64_t blocks = window->end_block - window->first_block;
+    return is_state(group) ? sli_min_i64(blocks, 2) : blocks;
 }
 
 /* ---- Contents ---- */
@@ -171,9 +168,14 @@ void sli_window_share(sli_window *window, const sli_window_site *site, int64_t t
 
 int64_t sli_window_need(const sli_window *window, const sli_group *group, int64_t prefix_tokens,
                         int64_t tokens) {
-    int64_t from = sli_max_i64(window->end_block, prefix_tokens / group->block_tokens);
-    int64_t blocks = sli_max_i64(0, end_for(window, group, tokens) - from);
-    return (is_state(group) ? sli_min_i64(blocks, 1) : blocks) * group->block_pages;
+    int64_t prefix_end = prefix_tokens / group->block_tokens;
+    int64_t shared = prefix_tokens > 0 ? prefix_end - first_kept(group, prefix_tokens) : 0;
+    int64_t held = filled_blocks(window, group) + shared;
+    int64_t from = sli_max_i64(window->end_block, prefix_end);
+    int64_t more = sli_max_i64(0, end_for(window, group, tokens) - from);
+    more = is_state(group) ? sli_min_i64(more, 1) : more;
+    int64_t wanted = sli_max_i64(held + more, reserved_blocks(window, group));
+    return sli_max_i64(0, wanted - held - window->spare_blocks) * group->block_pages;
 }
 
 int64_t sli_window_fit_need(const sli_window *window, const sli_group *group, int64_t prefix_tokens,
@@ -186,11 +188,7 @@ int64_t sli_window_fit_need(const sli_window *window, const sli_group *group, in
     return sli_max_i64(need, blocks_for(group, slots) * group->block_pages);
 }
 
-void sli_window_grow(sli_window *window, const sli_group *group, int64_t tokens) {
-    int64_t end = end_for(window, group, tokens);
-    if (end <= window->end_block) {
-        return;
-    }
+static void move_end(sli_window *window, const sli_group *group, int64_t end) {
     if (is_state(group)) {
         bool held_nothing = window->first_block == window->end_block;
         window->first_block = held_nothing ? end - 1 : window->end_block - 1;
@@ -200,9 +198,25 @@ void sli_window_grow(sli_window *window, const sli_group *group, int64_t tokens)
     window->end_block = end;
 }
 
+/* What the reservation holds and does not fill. */
+static int64_t wanted_spare(const sli_window *window, const sli_group *group) {
+    return sli_max_i64(0, reserved_blocks(window, group) - filled_blocks(window, group));
+}
+
+void sli_window_grow(sli_window *window, const sli_group *group, int64_t tokens) {
+    int64_t end = end_for(window, group, tokens);
+    if (end > window->end_block) {
+        move_end(window, group, end);
+    }
+    window->spare_blocks = wanted_spare(window, group);
+}
+
 int64_t sli_window_blocks(const sli_window *window, const sli_group *group) {
-    int64_t blocks = window->end_block - window->first_block;
-    return (is_state(group) ? sli_min_i64(blocks, 2) : blocks) * group->block_pages;
+    return (filled_blocks(window, group) + window->spare_blocks) * group->block_pages;
+}
+
+bool sli_window_is_settled(const sli_window *window, const sli_group *group) {
+    return window->spare_blocks == wanted_spare(window, group);
 }
 
 /* ---- Publishing ---- */
@@ -281,18 +295,16 @@ static int64_t release_before(sli_window *window, const sli_window_site *site, i
     return count;
 }
 
-/* What is kept has moved together. */
+/* What is kept has moved together. Answers how many blocks have nothing in them now. */
 static int64_t shrink(sli_window *window, const sli_group *group, int64_t tokens) {
-    window->computed_tokens = tokens;
-    int64_t left = window->end_block - end_for(window, group, tokens);
-    window->end_block -= sli_max_i64(0, left);
-    return sli_max_i64(0, left) * group->block_pages;
+    int64_t end = sli_min_i64(window->end_block, end_for(window, group, tokens));
+    int64_t left = window->end_block - end;
+    window->end_block = end;
+    return left;
 }
 
-int64_t sli_window_slide(sli_window *window, const sli_window_site *site, int64_t tokens) {
-    if (site->group->kind == SLI_GROUP_KEPT) {
-        return shrink(window, site->group, tokens);
-    }
+/* The same of those before the first one that is kept, apart from those that others may find. */
+static int64_t pass(sli_window *window, const sli_window_site *site, int64_t tokens) {
     int64_t first = first_kept(site->group, tokens);
     if (first <= window->first_block) {
         return 0;
@@ -302,7 +314,17 @@ int64_t sli_window_slide(sli_window *window, const sli_window_site *site, int64_
     window->first_block = first;
     window->is_first_saved = window->is_last_saved;
     window->is_last_saved = false;
-    return (passed - found) * site->group->block_pages;
+    return passed - found;
+}
+
+int64_t sli_window_slide(sli_window *window, const sli_window_site *site, int64_t tokens) {
+    const sli_group *group = site->group;
+    window->computed_tokens = tokens;
+    int64_t left = window->spare_blocks + (group->kind == SLI_GROUP_KEPT
+                                               ? shrink(window, group, tokens)
+                                               : pass(window, site, tokens));
+    window->spare_blocks = sli_min_i64(left, wanted_spare(window, group));
+    return (left - window->spare_blocks) * group->block_pages;
 }
 
 static void give_counted(const sli_window_site *site, int64_t start_block, int64_t blocks,
@@ -343,6 +365,7 @@ static void release_blocks(sli_window *window, const sli_window_site *site, bool
 }
 
 void sli_window_release(sli_window *window, const sli_window_site *site, bool will_be_back) {
+    give_counted(site, window->end_block, window->spare_blocks, false);
     if (is_state(site->group)) {
         release_states(window, site, will_be_back);
     } else {

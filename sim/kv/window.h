@@ -11,9 +11,12 @@
  *
  * Kept rows have no positions: tokens are thrown out from anywhere, and what stays is moved
  * together at the end of a step. So a kept group holds its first blocks, and the last ones go back.
- * How many depends on the prompt, and while that is computed on what was there before the step. A
- * reservation of so many tokens takes what a request of that length holds at most, and keeps what
- * it will hold in the end.
+ * How many depends on the prompt, and while that is computed on what was there before the step.
+ *
+ * A reservation of so many tokens takes what a context needs at its worst moment until it has them
+ * (sli_group_reserved_blocks), and what the others need once all that was known is computed. What
+ * it does not fill yet, or what it has passed, is spare. A block that others may find is none of it
+ * when it is passed: while it shares, a reservation may have to take blocks again.
  */
 #ifndef SLUICE_KV_WINDOW_H
 #define SLUICE_KV_WINDOW_H
@@ -37,9 +40,11 @@ typedef struct sli_window {
     int64_t published_block; /* before it all that is held can be found; not of a state */
     bool is_first_saved;     /* of a state, found by its own context: of the first block */
     bool is_last_saved;      /* and of the last one, if that is another */
-    int64_t prompt_tokens;   /* of a kept group: of the context */
-    int64_t computed_tokens; /* of a kept group: when a step ended last */
-    int64_t reserved_tokens; /* of a kept group: that were reserved at the start */
+    int64_t spare_blocks;    /* that the reservation holds besides */
+    int64_t prompt_tokens;   /* of the context */
+    int64_t known_tokens;    /* at the start: a step may compute them all */
+    int64_t reserved_tokens; /* at the start; 0 = none */
+    int64_t computed_tokens; /* when a step ended last */
 } sli_window;
 
 /* The window of a context in a pool. */
@@ -50,10 +55,6 @@ typedef struct sli_window_site {
     const sli_group *group;
     uint32_t number; /* of the group in the layout */
 } sli_window_site;
-
-/* A window that holds nothing yet, of a context with a prompt of so many tokens that reserves room
- * for `reserved_tokens`. */
-sli_window sli_window_begin(const sli_group *group, int64_t prompt_tokens, int64_t reserved_tokens);
 
 /* The longest prefix of at most `tokens`, a multiple of `align_tokens`, whose window is findable.
  * O(blocks looked up); each block that is missing rules all prefixes out that need it. */
@@ -93,8 +94,12 @@ int64_t sli_window_slide(sli_window *window, const sli_window_site *site, int64_
 /* Blocks of the pool that it holds. */
 int64_t sli_window_blocks(const sli_window *window, const sli_group *group);
 
-/* Gives everything back, deepest first; what only its context can find is parked if it will be
- * back. */
+/* Whether its reservation is whole. Until that is used up, or a block that others may find is
+ * passed, the window neither takes a block nor gives one back. O(1). */
+bool sli_window_is_settled(const sli_window *window, const sli_group *group);
+
+/* Gives everything back, spare blocks and then deepest first; what only its context can find is
+ * parked if it will be back. */
 void sli_window_release(sli_window *window, const sli_window_site *site, bool will_be_back);
 
 #endif

@@ -100,7 +100,9 @@ sli_span *sli_window_index_add(sli_pool *pool, uint32_t group, sli_block_key key
         pool->is_out_of_memory = true;
         return NULL;
     }
-    block->span = (sli_span){.kind = SLI_SPAN_WINDOW, .group = group, .reference_count = 1};
+    block->span.kind = SLI_SPAN_WINDOW;
+    block->span.group = group;
+    block->span.reference_count = 1;
     block->key = key;
     index->block_count++;
     append(index, block);

@@ -50,6 +50,8 @@ typedef struct sli_architecture {
     int role;       /* sli_model_role */
     const char *note;
     const char *weights; /* as published, in words */
+    int weights_format;  /* what that is, nearest, of sli_weight_formats, and of routed experts */
+    int expert_format;
     int64_t hidden;
     int64_t vocab_tokens;
     bool has_tied_embeddings; /* the head is the embedding */

@@ -153,6 +153,7 @@ int64_t sli_attention_expanded_bytes(const sli_architecture *architecture, int64
 
 /* A stretch of queries on top of a prefix, and how many tokens of prefixes are expanded for it. */
 typedef struct stretch {
+    int64_t prompt_tokens;
     int64_t prefix_tokens;
     int64_t added_tokens;
     int64_t remade_tokens;
@@ -188,7 +189,8 @@ static double part_flops(const sli_part_facts *facts, const sli_core_work *works
                          const stretch *s) {
     double flops = 0.0;
     for (int i = 0; i < count; i++) {
-        int64_t pairs = sli_growth_pairs(&works[i].visible, s->prefix_tokens, s->added_tokens);
+        int64_t pairs = sli_growth_request_pairs(&works[i].visible, s->prompt_tokens,
+                                                 s->prefix_tokens, s->added_tokens);
         flops += sli_attention_row_flops(facts, works, i, s->way) * (double)pairs;
     }
     return flops;
@@ -197,7 +199,8 @@ static double part_flops(const sli_part_facts *facts, const sli_core_work *works
 double sli_attention_decode_flops(const sli_architecture *architecture, sli_latent_way way,
                                   int64_t tokens) {
     const sli_layer_run *runs = architecture->layers.rows;
-    stretch last = {tokens - 1, 1, tokens - 1, way};
+    int64_t prompt_tokens = sli_max_i64(tokens - 1, 1);
+    stretch last = {prompt_tokens, tokens - 1, 1, tokens - 1, way};
     double flops = 0.0;
     for (size_t i = 0; i < architecture->layers.count; i++) {
         const sli_part_facts *facts = &runs[i].mixer->facts;
@@ -218,7 +221,7 @@ int64_t sli_attention_remade_tokens(int64_t tokens, int64_t chunk_tokens) {
 double sli_attention_prefill_flops(const sli_architecture *architecture, sli_latent_way way,
                                    int64_t tokens, int64_t chunk_tokens) {
     const sli_layer_run *runs = architecture->layers.rows;
-    stretch all = {0, tokens, sli_attention_remade_tokens(tokens, chunk_tokens), way};
+    stretch all = {tokens, 0, tokens, sli_attention_remade_tokens(tokens, chunk_tokens), way};
     double flops = 0.0;
     for (size_t i = 0; i < architecture->layers.count; i++) {
         const sli_part_facts *facts = &runs[i].mixer->facts;

@@ -65,6 +65,7 @@ typedef struct sli_attention_choice {
     const sli_attention_kernel *kernel; /* NULL = none: its workspace is part of the activations */
     sli_latent_way decode_way;          /* for models with latents */
     sli_latent_way prefill_way;         /* for models with latents */
+    bool is_copied; /* what joins rows that are there goes with them into a longer tensor */
 } sli_attention_choice;
 
 bool sli_attention_has_latents(const sli_architecture *architecture);

@@ -22,15 +22,15 @@
         [SLI_ROW_ENTRY] = ROW(1, 2, 0), [SLI_ROW_INDEX] = ROW(1, 2, 0),                            \
     }
 
-#define KIVI_ROW(elements, bytes, which)                                                           \
+#define KIVI_ROW(elements, bytes, which, tokens)                                                   \
     {                                                                                              \
         .group_elements = (elements), .group_bytes = (bytes), .residual = (which),                 \
-        .residual_tokens = 128                                                                     \
+        .residual_tokens = (tokens)                                                                \
     }
 
-#define KIVI(bits)                                                                                 \
-    KEYS_AND_VALUES(KIVI_ROW(8, (bits) + 1, SLI_RESIDUAL_REMAINDER),                               \
-                    KIVI_ROW(32, 4 * (bits) + 4, SLI_RESIDUAL_LATEST))
+#define KIVI(bits, waiting)                                                                        \
+    KEYS_AND_VALUES(KIVI_ROW(8, (bits) + 1, SLI_RESIDUAL_REMAINDER, waiting),                      \
+                    KIVI_ROW(32, 4 * (bits) + 4, SLI_RESIDUAL_LATEST, waiting))
 
 #define KVQUANT_ROW(bits, bytes)                                                                   \
     {                                                                                              \
@@ -56,8 +56,9 @@ enum { BF16_BYTES = 2 };
  *
  * KIVI (Liu et al., ICML 2024): 2 or 4 bits in groups of 32, each with a scale and a zero point of
  * fp16; keys by channel, so that their groups run over tokens and 8 elements of a row take as many
- * bytes as there are bits, and one for the scales; values by token. Keys wait until there are 128,
- * the latest 128 values always do.
+ * bytes as there are bits, and one for the scales; values by token. Keys wait until there are R,
+ * the latest R values always do: 128 in its benchmark and evaluations (jy-yuan/KIVI
+ * mem_spd_test.py), 32 in its example (example.py), which r32 stands for.
  *
  * KVQuant (Hooper et al., NeurIPS 2024; widths by its appendix M): codes into a codebook of each
  * layer, whose scales are fixed beforehand for the channels of keys, while values have a scale and
@@ -90,8 +91,10 @@ const sli_cache_format sli_cache_formats[] = {
     {.name = "6bit", .help = "3 bytes for 4 elements, as DeepSeek-V2", .rows = EVERY_ROW(4, 3, 0)},
     {.name = "kivi4",
      .help = "KIVI: keys and values in 4 bits, 20 bytes for 32, the latest 128 in bf16",
-     .rows = KIVI(4)},
-    {.name = "kivi2", .help = "the same in 2 bits, 12 bytes for 32", .rows = KIVI(2)},
+     .rows = KIVI(4, 128)},
+    {.name = "kivi2", .help = "the same in 2 bits, 12 bytes for 32", .rows = KIVI(2, 128)},
+    {.name = "kivi4_r32", .help = "kivi4 with the latest 32 in bf16", .rows = KIVI(4, 32)},
+    {.name = "kivi2_r32", .help = "kivi2 with the latest 32 in bf16", .rows = KIVI(2, 32)},
     {.name = "kvquant_nuq4",
      .help = "KVQuant: keys and values in 4 bits, 1 % outliers of 4 bytes, 4 or 8 bytes a token",
      .rows = KVQUANT(4)},
@@ -128,7 +131,37 @@ const sli_cache_format sli_cache_formats[] = {
     {.name = NULL},
 };
 
+/* What engines call them, vLLM's --kv-cache-dtype and --dtype. All 16-bit types weigh the same, and
+ * so do both of 8 bits; `auto` is the type of the weights, which are in bf16 before anything else
+ * is said. */
+typedef struct alias {
+    const char *name;
+    const char *format;
+} alias;
+
+static const alias cache_aliases[] = {
+    {"auto", "bf16"},    {"bfloat16", "bf16"}, {"fp16", "bf16"},
+    {"float16", "bf16"}, {"half", "bf16"},     {"fp8_e4m3", "fp8"},
+    {"fp8_e5m2", "fp8"}, {"fp8_inc", "fp8"},   {NULL, NULL},
+};
+
+static const alias weight_aliases[] = {
+    {"bfloat16", "bf16"}, {"fp16", "bf16"},    {"float16", "bf16"}, {"half", "bf16"},
+    {"fp8_e4m3", "fp8"},  {"fp8_e5m2", "fp8"}, {NULL, NULL},
+};
+
+/* The name itself where it is no alias. */
+static const char *unalias(const alias *aliases, const char *name) {
+    for (; aliases->name != NULL; aliases++) {
+        if (strcmp(aliases->name, name) == 0) {
+            return aliases->format;
+        }
+    }
+    return name;
+}
+
 const sli_cache_format *sli_cache_format_find(const char *name) {
+    name = unalias(cache_aliases, name);
     for (const sli_cache_format *format = sli_cache_formats; format->name != NULL; format++) {
         if (strcmp(format->name, name) == 0) {
             return format;
@@ -181,6 +214,25 @@ int64_t sli_format_rows_bytes(const sli_cache_format *format, sli_row_sort sort,
            (rows - waiting) * sli_format_row_bytes(format, sort, heads, elements);
 }
 
+static bool are_alike(const sli_row_format *a, const sli_row_format *b) {
+    return a->group_elements == b->group_elements && a->group_bytes == b->group_bytes &&
+           a->row_bytes == b->row_bytes && a->token_bytes == b->token_bytes &&
+           a->outlier_elements == b->outlier_elements && a->outlier_bytes == b->outlier_bytes &&
+           a->residual == b->residual && a->residual_tokens == b->residual_tokens;
+}
+
+const sli_cache_format *sli_cache_format_plainest(const sli_cache_format *format,
+                                                  const bool kept[SLI_ROW_COUNT]) {
+    const sli_cache_format *other = sli_cache_formats;
+    for (int sort = 0; sort < SLI_ROW_COUNT; sort++) {
+        if (kept[sort] && !are_alike(&other->rows[sort], &format->rows[sort])) {
+            other++;
+            sort = -1;
+        }
+    }
+    return other;
+}
+
 bool sli_format_has_residual(const sli_cache_format *format) {
     for (int sort = 0; sort < SLI_ROW_COUNT; sort++) {
         if (format->rows[sort].residual != SLI_RESIDUAL_NONE) {
@@ -204,7 +256,11 @@ const sli_weight_format sli_weight_formats[] = {
     {.name = NULL},
 };
 
+const char *const sli_weight_format_names[] = {"bf16",  "fp8",   "int8", "q8_0", "q4_0",
+                                               "nvfp4", "mxfp4", "q1_0", NULL};
+
 const sli_weight_format *sli_weight_format_find(const char *name) {
+    name = unalias(weight_aliases, name);
     for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {
         if (strcmp(format->name, name) == 0) {
             return format;

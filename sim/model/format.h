@@ -53,8 +53,13 @@ typedef struct sli_cache_format {
 /* Ends with a row whose name is NULL; the first is bf16. */
 extern const sli_cache_format sli_cache_formats[];
 
-/* The format of a name, or NULL. */
+/* The format of a name, its own or one that engines have for it (fp8_e4m3, fp16, auto), or NULL. */
 const sli_cache_format *sli_cache_format_find(const char *name);
+
+/* The first format that stores rows of the given sorts like this one, often itself: kivi2 leaves
+ * latents in bf16. O(formats). */
+const sli_cache_format *sli_cache_format_plainest(const sli_cache_format *format,
+                                                  const bool kept[SLI_ROW_COUNT]);
 
 /* A row of each of the heads, at rest, behind any residual. */
 int64_t sli_format_row_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t heads,
@@ -84,7 +89,10 @@ typedef struct sli_weight_format {
 /* Ends with a row whose name is NULL; the first is bf16. */
 extern const sli_weight_format sli_weight_formats[];
 
-/* The format of a name, or NULL. */
+/* Their names in the same order, NULL behind the last. */
+extern const char *const sli_weight_format_names[];
+
+/* The format of a name, its own or one that engines have for it (fp16), or NULL. */
 const sli_weight_format *sli_weight_format_find(const char *name);
 
 #endif

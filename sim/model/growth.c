@@ -58,6 +58,14 @@ int64_t sli_growth_at(const sli_growth *growth, int64_t tokens) {
     return 0; /* no other kind */
 }
 
+int64_t sli_growth_last(const sli_growth *growth, int64_t tokens) {
+    if (growth->kind != SLI_GROWTH_KEPT) {
+        return sli_growth_at(growth, tokens);
+    }
+    int64_t prompt_tokens = tokens > 1 ? tokens - 1 : 1;
+    return tokens > 0 ? sli_kept_seen(growth->kept, prompt_tokens, tokens) : 0;
+}
+
 /* 1 + 2 + ... + n */
 static int64_t triangle(int64_t n) {
     return n % 2 == 0 ? n / 2 * (n + 1) : (n + 1) / 2 * n;
@@ -109,6 +117,14 @@ double sli_growth_slope(const sli_growth *growth) {
                       growth->cap_rows != INT64_MAX;
     double share = is_chosen ? (double)growth->kept->share_ppm / SL_WHOLE_PPM : 1.0;
     return is_bounded ? 0.0 : share / (double)growth->step_tokens;
+}
+
+double sli_growth_slope_behind(const sli_growth *growth) {
+    if (growth->kind != SLI_GROWTH_KEPT) {
+        return sli_growth_slope(growth);
+    }
+    bool is_bounded = growth->kept->drop_rows > 0 || growth->kept->row_tokens == INT64_MAX;
+    return is_bounded ? 0.0 : 1.0 / (double)growth->kept->row_tokens;
 }
 
 bool sli_growth_is_constant(const sli_growth *growth) {

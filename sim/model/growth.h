@@ -42,6 +42,10 @@ sli_growth sli_growth_kept(const sli_kept *kept);
 /* Rows after `tokens`, 0 .. SLI_GROWTH_TOKENS_MAX. Not of kept rows, here and in the next. */
 int64_t sli_growth_at(const sli_growth *growth, int64_t tokens);
 
+/* Rows that the last of so many tokens sees, its own among them, when all before it are the prompt;
+ * of kept ones too. 0 tokens see none of these. */
+int64_t sli_growth_last(const sli_growth *growth, int64_t tokens);
+
 /* The sum of sli_growth_at over prefix + 1 .. prefix + added: the pairs of queries and visible rows
  * when `added` tokens are computed on top of `prefix`. */
 int64_t sli_growth_pairs(const sli_growth *growth, int64_t prefix_tokens, int64_t added_tokens);
@@ -51,8 +55,9 @@ int64_t sli_growth_request_pairs(const sli_growth *growth, int64_t prompt_tokens
                                  int64_t prefix_tokens, int64_t added_tokens);
 
 /* Rows a token in the long run, of kept ones while the prompt is computed; 0 for all that is
- * bounded. */
+ * bounded. The second is the same behind the prompt. */
 double sli_growth_slope(const sli_growth *growth);
+double sli_growth_slope_behind(const sli_growth *growth);
 
 /* Whether it does not depend on T at all. */
 bool sli_growth_is_constant(const sli_growth *growth);

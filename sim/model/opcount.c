@@ -258,10 +258,19 @@ sli_part_elementwise sli_opcount_part_elementwise(const sli_part_facts *facts, i
 
 /* ---- The core of any mixer ---- */
 
-static bool add_growths(const sli_part_facts *facts, sli_growth_list *growths) {
+/* Whether tokens add rows to what is there. */
+static bool is_appended(const sli_store *store) {
+    return !store->is_rewritten && store->kept.kind != SLI_GROWTH_CONSTANT;
+}
+
+static bool add_growths(const sli_part_facts *facts, bool is_copied, sli_growth_list *growths) {
     bool is_room = true;
     for (int i = 0; i < facts->store_count; i++) {
-        is_room = sli_growth_list_add(growths, &facts->stores[i].read) && is_room;
+        const sli_store *store = &facts->stores[i];
+        is_room = sli_growth_list_add(growths, &store->read) && is_room;
+        if (is_copied && is_appended(store)) {
+            is_room = sli_growth_list_add(growths, &store->kept) && is_room;
+        }
     }
     for (int i = 0; i < facts->decode_count; i++) {
         is_room = sli_growth_list_add(growths, &facts->decode[i].visible) && is_room;
@@ -272,11 +281,12 @@ static bool add_growths(const sli_part_facts *facts, sli_growth_list *growths) {
     return is_room;
 }
 
-bool sli_opcount_growths(const sli_architecture *architecture, sli_growth_list *growths) {
+bool sli_opcount_growths(const sli_architecture *architecture, bool is_copied,
+                         sli_growth_list *growths) {
     const sli_layer_run *runs = architecture->layers.rows;
     *growths = (sli_growth_list){0};
     for (size_t i = 0; i < architecture->layers.count; i++) {
-        if (!add_growths(&runs[i].mixer->facts, growths)) {
+        if (!add_growths(&runs[i].mixer->facts, is_copied, growths)) {
             return false;
         }
     }
@@ -358,4 +368,20 @@ sli_core_count sli_opcount_chunks(const sli_part_facts *facts, const sli_cache_f
                        (sli_sum_term){SLI_SUM_CHUNK_TOKENS, new_rows(&store->kept)}, bytes);
     }
     return count;
+}
+
+void sli_opcount_add_copies(const sli_part_facts *facts, const sli_cache_format *cache, int64_t tp,
+                            const sli_growth_list *growths, sli_core_count *decodes,
+                            sli_core_count *chunks) {
+    for (int i = 0; i < facts->store_count; i++) {
+        const sli_store *store = &facts->stores[i];
+        if (is_appended(store)) {
+            double copied_bytes = 2.0 * row_bytes(store, cache, tp);
+            sli_linear_add(&decodes->moved_bytes, sli_sum_of_decodes(growths, &store->kept),
+                           copied_bytes);
+            sli_linear_add(&chunks->moved_bytes,
+                           sli_sum_of_chunk_rows(growths, &store->kept, &store->kept),
+                           copied_bytes);
+        }
+    }
 }

@@ -147,14 +147,26 @@ typedef struct sli_core_count {
     sli_linear_count new_bytes;   /* rows that the tokens add; a window's, too, are all written */
 } sli_core_count;
 
-/* The growths that all mixers together need; false if they are more than SL_VISIBLE_MAX. O(runs).
- */
-bool sli_opcount_growths(const sli_architecture *architecture, sli_growth_list *growths);
+/* The growths that all mixers together need, with copies if `is_copied` is so; false if they are
+ * more than SL_VISIBLE_MAX. O(runs). */
+bool sli_opcount_growths(const sli_architecture *architecture, bool is_copied,
+                         sli_growth_list *growths);
 
 /* `growths` holds at least those of the part; `way` is that of latents. O(stores + works). */
 sli_core_count sli_opcount_decodes(const sli_part_facts *facts, const sli_cache_format *cache,
                                    sli_latent_way way, int64_t tp, const sli_growth_list *growths);
 sli_core_count sli_opcount_chunks(const sli_part_facts *facts, const sli_cache_format *cache,
                                   sli_latent_way way, int64_t tp, const sli_growth_list *growths);
+
+/*
+ * Adds what it takes to keep the rows of a sequence in one tensor, which is written anew whenever
+ * rows join it, as torch.cat does in the caches of Hugging Face's transformers: all rows that are
+ * kept then, the new ones among them, are read once and written once, besides what attention reads.
+ * The first chunk of a prompt counts like others, though there is nothing that it joins. States are
+ * not copied: they are rewritten in any case. `growths` holds those for copies. O(stores).
+ */
+void sli_opcount_add_copies(const sli_part_facts *facts, const sli_cache_format *cache, int64_t tp,
+                            const sli_growth_list *growths, sli_core_count *decodes,
+                            sli_core_count *chunks);
 
 #endif

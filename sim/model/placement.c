@@ -63,12 +63,16 @@ static int64_t copy_params(const sli_matrix *matrix, const sli_placement *placem
     return all / pieces * held + sli_divide_up(all % pieces * held, pieces);
 }
 
-static int64_t part_params(const sli_part_facts *facts, const sli_placement *placement) {
+/* Of routed experts, or of all else. */
+static int64_t part_params(const sli_part_facts *facts, const sli_placement *placement,
+                           bool are_routed) {
+    int64_t groups = are_routed ? placement->ep : 1;
     int64_t params = 0;
     for (int i = 0; i < facts->matrix_count; i++) {
         const sli_matrix *matrix = &facts->matrices[i];
-        int64_t groups = sli_matrix_is_routed(matrix) ? placement->ep : 1;
-        params += sli_divide_up(matrix->count, groups) * copy_params(matrix, placement);
+        if (sli_matrix_is_routed(matrix) == are_routed) {
+            params += sli_divide_up(matrix->count, groups) * copy_params(matrix, placement);
+        }
     }
     return params;
 }
@@ -90,19 +94,32 @@ static int64_t vocab_params(const sli_architecture *architecture, const sli_plac
     return vocab_rows(architecture, placement) * (widths + (is_first ? layer_widths : 0));
 }
 
-int64_t sli_placement_params(const sli_architecture *architecture, const sli_placement *placement,
-                             int64_t stage) {
+/* Of all layers of a stage. */
+static int64_t layer_params(const sli_architecture *architecture, const sli_placement *placement,
+                            int64_t stage, bool are_routed) {
     const sli_layer_run *runs = architecture->layers.rows;
     sli_stage layers = sli_placement_stage(architecture, placement, stage);
-    int64_t params = vocab_params(architecture, placement, stage);
+    int64_t extra = are_routed ? 0 : sli_params_layer_extra(architecture);
+    int64_t params = 0;
     int64_t begin = 0;
     for (size_t i = 0; i < architecture->layers.count; begin += runs[i].count, i++) {
         params += sli_stage_layers(&layers, &runs[i], begin) *
-                  (part_params(&runs[i].mixer->facts, placement) +
-                   part_params(&runs[i].ffn->facts, placement) +
-                   sli_params_layer_extra(architecture));
+                  (part_params(&runs[i].mixer->facts, placement, are_routed) +
+                   part_params(&runs[i].ffn->facts, placement, are_routed) + extra);
     }
     return params;
+}
+
+int64_t sli_placement_expert_params(const sli_architecture *architecture,
+                                    const sli_placement *placement, int64_t stage) {
+    return layer_params(architecture, placement, stage, true);
+}
+
+int64_t sli_placement_params(const sli_architecture *architecture, const sli_placement *placement,
+                             int64_t stage) {
+    return vocab_params(architecture, placement, stage) +
+           layer_params(architecture, placement, stage, false) +
+           sli_placement_expert_params(architecture, placement, stage);
 }
 
 int64_t sli_placement_weights_bytes(const sli_architecture *architecture,
@@ -114,12 +131,15 @@ int64_t sli_placement_weights_bytes(const sli_architecture *architecture,
 
 /* Of routed experts each copy is touched with the same probability. */
 static double part_touched(const sli_part_facts *facts, const sli_placement *placement,
-                           int64_t tokens) {
+                           int64_t tokens, bool are_routed) {
     double params = 0.0;
     for (int i = 0; i < facts->matrix_count; i++) {
         const sli_matrix *matrix = &facts->matrices[i];
         double copies = (double)matrix->count;
-        if (sli_matrix_is_routed(matrix)) {
+        if (sli_matrix_is_routed(matrix) != are_routed) {
+            continue;
+        }
+        if (are_routed) {
             double share = sli_moe_distinct(matrix->count, matrix->active, tokens) / copies;
             copies = share * (double)sli_divide_up(matrix->count, placement->ep);
         }
@@ -128,16 +148,29 @@ static double part_touched(const sli_part_facts *facts, const sli_placement *pla
     return params;
 }
 
-double sli_placement_touched(const sli_architecture *architecture, const sli_placement *placement,
-                             int64_t tokens) {
+static double layers_touched(const sli_architecture *architecture, const sli_placement *placement,
+                             int64_t tokens, bool are_routed) {
     const sli_layer_run *runs = architecture->layers.rows;
-    double params = (double)(vocab_rows(architecture, placement) * architecture->hidden);
+    double extra = are_routed ? 0.0 : (double)sli_params_layer_extra(architecture);
+    double params = 0.0;
     for (size_t i = 0; i < architecture->layers.count; i++) {
-        params += (double)runs[i].count * (part_touched(&runs[i].mixer->facts, placement, tokens) +
-                                           part_touched(&runs[i].ffn->facts, placement, tokens) +
-                                           (double)sli_params_layer_extra(architecture));
+        params += (double)runs[i].count *
+                  (part_touched(&runs[i].mixer->facts, placement, tokens, are_routed) +
+                   part_touched(&runs[i].ffn->facts, placement, tokens, are_routed) + extra);
     }
     return params;
+}
+
+double sli_placement_experts_touched(const sli_architecture *architecture,
+                                     const sli_placement *placement, int64_t tokens) {
+    return layers_touched(architecture, placement, tokens, true);
+}
+
+double sli_placement_touched(const sli_architecture *architecture, const sli_placement *placement,
+                             int64_t tokens) {
+    return (double)(vocab_rows(architecture, placement) * architecture->hidden) +
+           layers_touched(architecture, placement, tokens, false) +
+           sli_placement_experts_touched(architecture, placement, tokens);
 }
 
 /* ---- Cache and state ---- */
@@ -154,7 +187,7 @@ int64_t sli_placement_rows(const sli_store *store, const sli_placement *placemen
 /* So many rows for all lengths that have as many tokens, and still not fixed. */
 static sli_growth rows_of(const sli_store *store, const sli_growth *growth,
                           const sli_placement *placement, int64_t tokens) {
-    int64_t rows = sli_placement_rows(store, placement, sli_growth_at(growth, tokens));
+    int64_t rows = sli_placement_rows(store, placement, sli_growth_last(growth, tokens));
     return sli_growth_is_constant(growth) ? sli_growth_constant(rows) : sli_growth_capped(rows);
 }
 

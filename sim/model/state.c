@@ -3,6 +3,8 @@
 #include "base/check.h"
 #include "base/divide.h"
 
+#include <string.h>
+
 /* The latest rows of each head that a rank holds, in a sequence of so many tokens. */
 static int64_t rows_bytes(const sli_store *store, const sli_cache_format *format, int64_t rows,
                           int64_t tokens, int64_t tp) {
@@ -20,6 +22,23 @@ int64_t sli_state_row_rank_bytes(const sli_store *store, const sli_cache_format 
                : sli_format_row_bytes(format, store->sort, heads, store->elements);
 }
 
+static void add_sorts(const sli_part_facts *facts, bool kept[SLI_ROW_COUNT]) {
+    for (int i = 0; i < facts->store_count; i++) {
+        const sli_store *store = &facts->stores[i];
+        if (store->element_bytes == 0) {
+            kept[store->sort] = true;
+        }
+    }
+}
+
+void sli_state_sorts(const sli_architecture *architecture, bool kept[SLI_ROW_COUNT]) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    memset(kept, 0, SLI_ROW_COUNT * sizeof kept[0]);
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        add_sorts(&runs[i].mixer->facts, kept);
+    }
+}
+
 static bool is_fixed(const sli_store *store) {
     return sli_growth_is_constant(&store->kept);
 }
@@ -30,7 +49,7 @@ sli_state_bytes sli_state_part_rank(const sli_part_facts *facts, const sli_cache
     sli_state_bytes state = {0};
     for (int i = 0; i < facts->store_count; i++) {
         const sli_store *store = &facts->stores[i];
-        int64_t rows = sli_growth_at(&store->kept, tokens);
+        int64_t rows = sli_growth_last(&store->kept, tokens);
         int64_t bytes = rows_bytes(store, format, rows, tokens, tp);
         *(is_fixed(store) ? &state.fixed : &state.cached) += bytes;
     }
@@ -78,7 +97,7 @@ double sli_state_growth(const sli_architecture *architecture, const sli_cache_fo
         for (int j = 0; j < facts->store_count; j++) {
             const sli_store *store = &facts->stores[j];
             growth_bytes += (double)(runs[i].count * sli_state_row_rank_bytes(store, format, 1)) *
-                            sli_growth_slope(&store->kept);
+                            sli_growth_slope_behind(&store->kept);
         }
     }
     return growth_bytes;
@@ -89,7 +108,7 @@ int64_t sli_state_part_read(const sli_part_facts *facts, const sli_cache_format 
     int64_t moved_bytes = 0;
     for (int i = 0; i < facts->store_count; i++) {
         const sli_store *store = &facts->stores[i];
-        int64_t rows = sli_growth_at(&store->read, tokens);
+        int64_t rows = sli_growth_last(&store->read, tokens);
         int64_t bytes = rows_bytes(store, format, rows, tokens, 1);
         moved_bytes += store->is_rewritten ? 2 * bytes : bytes;
     }

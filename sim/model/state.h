@@ -2,7 +2,8 @@
  * What a sequence leaves behind in the cache, in bytes, and what a decode step reads of it.
  *
  * Floor model. Logical bytes: no paging, no alignment. Exact integers; O(runs) each. Cached rows
- * grow with the tokens and take the cache format; fixed state does not and has its own type.
+ * grow with the tokens and take the cache format; fixed state does not and has its own type. Where
+ * a method throws tokens out, all tokens but the last are taken to be the prompt.
  */
 #ifndef SLUICE_MODEL_STATE_H
 #define SLUICE_MODEL_STATE_H
@@ -18,6 +19,9 @@ typedef struct sli_state_bytes {
 int64_t sli_state_row_rank_bytes(const sli_store *store, const sli_cache_format *format,
                                  int64_t tp);
 
+/* Which sorts of rows in the format of the cache its layers keep; none where all is state. */
+void sli_state_sorts(const sli_architecture *architecture, bool kept[SLI_ROW_COUNT]);
+
 /* One part of one layer after so many tokens. */
 sli_state_bytes sli_state_part(const sli_part_facts *facts, const sli_cache_format *format,
                                int64_t tokens);
@@ -28,7 +32,7 @@ sli_state_bytes sli_state_kept(const sli_architecture *architecture, const sli_c
 sli_state_bytes sli_state_mtp(const sli_architecture *architecture, const sli_cache_format *format,
                               int64_t tokens);
 
-/* Bytes that a token adds in the long run, when all windows are full. */
+/* Bytes that a token adds in the long run, behind the prompt and when all windows are full. */
 double sli_state_growth(const sli_architecture *architecture, const sli_cache_format *format);
 
 /* Bytes that a decode step of one sequence moves when it has so many tokens: rows that it looks at,

@@ -29,9 +29,9 @@ typedef struct sli_fact_group {
     int64_t block_bytes; /* that its layers need, on a device; the rest of the pages is padding */
 } sli_fact_group;
 
-/* A figure about answers that the user gave; carried along and never used. */
+/* A figure about the quality of answers that the user gave; carried along and never used. */
 typedef struct sli_fact_quality {
-    const char *budget; /* of the method, in words */
+    const char *setting; /* that it was found with, in words */
     const char *measure;
     double figure;
     const char *source;
@@ -42,8 +42,6 @@ typedef struct sli_fact_keep {
     const char *method; /* NULL = all of them */
     const char *budget; /* in words, as `20 % of the prompt` */
     const char *layers; /* what differs between layers, in words; NULL = nothing */
-    const sli_fact_quality *quality;
-    size_t quality_count;
 } sli_fact_keep;
 
 /* The model of the time of a step. */
@@ -64,9 +62,12 @@ typedef struct sli_run_facts {
     int64_t seed;
     sli_slo slo;
     int64_t page_bytes; /* of a block of the pool, on a device */
+    bool has_page_unit; /* a page is only the unit of blocks of several sizes */
     const sli_fact_group *groups;
     size_t group_count; /* more than one = they share the blocks of the pool as pages */
     sli_fact_keep keep;
+    const sli_fact_quality *quality;
+    size_t quality_count;
 
     uint64_t digest;
     int64_t simulated_ns;

@@ -64,18 +64,21 @@ static void put_keep(sli_json *json, const sli_fact_keep *keep) {
     sli_json_string(json, "budget", keep->budget);
     sli_json_string(json, "layers", keep->layers);
     sli_json_string(json, "quality", "not simulated");
+    sli_json_close_object(json);
+}
+
+static void put_quality(sli_json *json, const sli_run_facts *facts) {
     sli_json_open_array(json, "quality_given");
-    for (size_t i = 0; i < keep->quality_count; i++) {
-        const sli_fact_quality *given = &keep->quality[i];
+    for (size_t i = 0; i < facts->quality_count; i++) {
+        const sli_fact_quality *given = &facts->quality[i];
         sli_json_open_object(json, NULL);
-        sli_json_string(json, "budget", given->budget);
+        sli_json_string(json, "setting", given->setting);
         sli_json_string(json, "measure", given->measure);
         sli_json_real(json, "figure", given->figure);
         sli_json_string(json, "source", given->source);
         sli_json_close_object(json);
     }
     sli_json_close_array(json);
-    sli_json_close_object(json);
 }
 
 static void put_facts(sli_json *json, const sli_run_facts *facts) {
@@ -97,6 +100,7 @@ static void put_facts(sli_json *json, const sli_run_facts *facts) {
     put_slo(json, &facts->slo);
     put_layout(json, facts);
     put_keep(json, &facts->keep);
+    put_quality(json, facts);
 }
 
 static void put_value(sli_json *json, const char *key, sli_value value) {

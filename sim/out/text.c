@@ -124,7 +124,8 @@ static void end_line(line *l) {
 
 /* The parts ---------------------------------------------------------------------------------- */
 
-/* The workload, and on the same line if there is room the system that serves it. */
+/* The workload, and on the same line if there is room the system that serves it: so many replicas,
+ * of so many devices each. */
 static void put_heading(FILE *file, const sli_run_facts *facts) {
     char system[256] = "";
     size_t length = 0;
@@ -134,8 +135,12 @@ static void put_heading(FILE *file, const sli_run_facts *facts) {
     if (facts->hardware != NULL) {
         char count[NUMBER_SIZE];
         sli_format_count(facts->replica_count, count, sizeof count);
-        length = append(system, sizeof system, length, "%s × %s, tp %lld · ", count,
-                        facts->hardware, (long long)facts->tp_count);
+        length = append(system, sizeof system, length, "%s × ", count);
+        if (facts->tp_count > 1) {
+            length = append(system, sizeof system, length, "%lld × ", (long long)facts->tp_count);
+        }
+        length = append(system, sizeof system, length, "%s, tp %lld · ", facts->hardware,
+                        (long long)facts->tp_count);
     }
     if (facts->policy != NULL) {
         length = append(system, sizeof system, length, "%s · ", facts->policy);
@@ -249,7 +254,10 @@ static void put_table(FILE *file, const latency_row *rows, size_t row_count) {
 
 static void put_latencies(FILE *file, const sli_metrics *m) {
     if (m->ttft_ns.count == 0) {
-        fputs("\n  no latencies: no measured request finished\n", file);
+        bool is_refused = m->arrived_count > 0 && m->rejected_count == m->arrived_count;
+        fprintf(file, "\n  no latencies: %s\n",
+                is_refused ? "every request was rejected on arrival, as the warning says"
+                           : "no measured request finished");
         return;
     }
     const latency_row rows[] = {
@@ -395,7 +403,7 @@ static void put_layout(FILE *file, const sli_run_facts *facts) {
     put_part(&l, "%s", layers);
     put_part(&l, "blocks of %s tokens", differs ? blocks : number);
     format_bytes((double)facts->page_bytes, number);
-    put_part(&l, "page %s", number);
+    put_part(&l, facts->has_page_unit ? "units of %s" : "page %s", number);
     end_line(&l);
 }
 
@@ -428,7 +436,7 @@ static void put_memory(FILE *file, const sli_run_facts *facts, const sli_metrics
     }
 }
 
-/* What was thrown out, which is no figure of the run, and what the user knows about it. */
+/* What was thrown out, which is no figure of the run. */
 static void put_keep(FILE *file, const sli_fact_keep *keep) {
     if (keep->method == NULL) {
         return;
@@ -440,12 +448,15 @@ static void put_keep(FILE *file, const sli_fact_keep *keep) {
     }
     put_part(&l, "quality is not simulated");
     end_line(&l);
-    for (size_t i = 0; i < keep->quality_count; i++) {
-        const sli_fact_quality *given = &keep->quality[i];
-        l = begin_line(file, "  given", INDENT);
-        put_part(&l, "%s %g", given->measure, given->figure);
-        put_part(&l, "%s", given->budget);
+}
+
+static void put_quality(FILE *file, const sli_run_facts *facts) {
+    for (size_t i = 0; i < facts->quality_count; i++) {
+        const sli_fact_quality *given = &facts->quality[i];
+        line l = begin_line(file, "  quality", INDENT);
+        put_part(&l, "%s %g with %s", given->measure, given->figure, given->setting);
         put_part(&l, "%s", given->source);
+        put_part(&l, "given, not simulated");
         end_line(&l);
     }
 }
@@ -592,6 +603,7 @@ static void put_results(FILE *file, const sli_run_facts *facts, const sli_metric
     put_slo(file, &facts->slo, m);
     put_memory(file, facts, m);
     put_keep(file, &facts->keep);
+    put_quality(file, facts);
     put_ttft_shares(file, m);
     put_tail_window(file, m);
     put_running_shares(file, m);

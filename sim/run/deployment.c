@@ -38,6 +38,20 @@ static sl_err check_stages(const sli_scenario_file *file, sli_diag *diag) {
     return SL_ERR_CONFIG;
 }
 
+/* What the native context says is what the model was made for. */
+static void warn_of_length(const sli_scenario_file *file, const sli_deployment *deployment,
+                           sli_diag *diag) {
+    const char *key = "engine.max_model_len";
+    int64_t asked_tokens = file->values.engine.max_model_tokens;
+    int64_t native_tokens = deployment->architecture->context_native_tokens;
+    if (asked_tokens > native_tokens) {
+        sli_diag_warning(diag, sli_scenario_mark(file, key), key,
+                         "%s tokens are more than the %s that %s was made for",
+                         sli_say_number((double)asked_tokens).text,
+                         sli_say_number((double)native_tokens).text, deployment->architecture->id);
+    }
+}
+
 static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
     sl_err model_err = sli_architecture_read(&file->arena, scenario->model.name,
@@ -126,6 +140,7 @@ static sli_attention_choice attention_of(const sli_scenario *scenario) {
         .kernel = config->kernel > 0 ? &sli_attention_kernels[config->kernel - 1] : NULL,
         .decode_way = (sli_latent_way)config->decode_way,
         .prefill_way = (sli_latent_way)config->prefill_way,
+        .is_copied = config->append == SLI_APPEND_COPY,
     };
 }
 
@@ -149,9 +164,26 @@ static sl_err check_attention(const sli_scenario_file *file, sli_diag *diag,
                  check_way(file, diag, deployment, config->prefill_way, "attention.mla_prefill"));
 }
 
+/* Blocks that were asked for are taken, whether the device has room for them or not. */
+static void warn_of_blocks(const sli_scenario_file *file, const sli_deployment *deployment,
+                           sli_diag *diag) {
+    const sli_budget *budget = &deployment->budget;
+    const char *key = "memory.kv_blocks";
+    double short_bytes = (double)budget->blocks * (double)budget->block_bytes -
+                         (double)budget->kv_bytes;
+    if (budget->is_overridden && short_bytes > 0) {
+        sli_diag_warning(diag, sli_scenario_mark(file, key), key,
+                         "taken as asked for, but %s at tp %lld has no room for so many: %.2f GiB "
+                         "are missing on each device",
+                         deployment->device->id, (long long)file->values.replicas.tp,
+                         short_bytes / 0x1p30);
+    }
+}
+
 static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
     SL_TRY(make_layout(file, diag, deployment));
+    warn_of_length(file, deployment, diag);
     warn_of_index(file, deployment, diag);
     sli_budget_query query = {
         .architecture = deployment->architecture,
@@ -162,8 +194,10 @@ static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deploymen
         .max_seqs = scenario->engine.max_seqs,
         .kernel = attention_of(scenario).kernel,
     };
-    return sli_budget_find(&scenario->memory, &query, sli_scenario_mark(file, "replicas.tp"),
-                           "memory", diag, &deployment->budget);
+    SL_TRY(sli_budget_find(&scenario->memory, &query, sli_scenario_mark(file, "replicas.tp"),
+                           "memory", diag, &deployment->budget));
+    warn_of_blocks(file, deployment, diag);
+    return SL_OK;
 }
 
 static sli_cost_subject cost_subject(const sli_scenario *scenario,
@@ -269,15 +303,6 @@ static sl_err check_sharing(const sli_scenario_file *file, sli_diag *diag,
     return SL_ERR_CONFIG;
 }
 
-/* For a context of the longest length, whatever part of it is prompt. */
-static int64_t most_reserved(const sli_layout *layout, const sli_engine_config *engine) {
-    int64_t tokens = engine->max_model_tokens;
-    int64_t step_tokens = engine->max_batched_tokens;
-    int64_t of_prompt = sli_layout_peak_pages(layout, tokens, step_tokens);
-    int64_t of_output = sli_layout_request_peak_pages(layout, 1, tokens, step_tokens);
-    return of_prompt > of_output ? of_prompt : of_output;
-}
-
 /* What it reserves has to be there. */
 static sl_err check_reservation(const sli_scenario_file *file, sli_diag *diag,
                                 const sli_deployment *deployment) {
@@ -287,7 +312,7 @@ static sl_err check_reservation(const sli_scenario_file *file, sli_diag *diag,
         return SL_OK;
     }
     sli_mark mark = file->values.engine.policy.mark;
-    int64_t need_blocks = most_reserved(deployment->layout, engine);
+    int64_t need_blocks = sli_layout_reserved_pages(deployment->layout, engine->max_model_tokens);
     if (need_blocks > engine->pool.block_count) {
         sli_diag_error(diag, mark, "engine.policy",
                        "'%s' reserves %s %s for a request (max_model_len %s tokens), the cache has "
@@ -338,10 +363,25 @@ static sl_err create_policies(sli_scenario_file *file, sli_diag *diag, sli_deplo
     return SL_OK;
 }
 
+/* A run that ends before it begins to measure. */
+static sl_err check_times(const sli_scenario_file *file, sli_diag *diag) {
+    const sli_run_config *run = &file->values.run;
+    bool is_until = run->until_ns != SLI_UNTIL_DRAINED && run->until_ns <= run->time_limit_ns;
+    const char *key = is_until ? "run.until" : "run.time_limit";
+    if ((is_until ? run->until_ns : run->time_limit_ns) > run->warmup_ns) {
+        return SL_OK;
+    }
+    char warmup[64];
+    sli_format_int(run->warmup_ns, SL_DIM_TIME, warmup, sizeof warmup);
+    sli_diag_error(diag, sli_scenario_mark(file, key), key,
+                   "must be after run.warmup (%s), or nothing is measured", warmup);
+    return SL_ERR_CONFIG;
+}
+
 /* Each as far as it can be looked at, whatever is wrong with the others. */
 static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_cost_config *cost = &file->values.cost;
-    sl_err stages_err = check_stages(file, diag);
+    sl_err own_err = worse(check_stages(file, diag), check_times(file, diag));
     sl_err err = read_parts(file, diag, deployment);
     if (err == SL_OK) {
         err = check_attention(file, diag, deployment);
@@ -350,7 +390,7 @@ static sl_err check_parts(sli_scenario_file *file, sli_diag *diag, sli_deploymen
     sli_cost_subject subject = cost_subject(&file->values, deployment);
     err = worse(err, sli_cost_check(cost, &subject, sli_scenario_mark(file, "cost"), "cost", diag));
     err = worse(err, check_sharing(file, diag, deployment));
-    return worse(err, stages_err);
+    return worse(err, own_err);
 }
 
 sl_err sli_deployment_create(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {

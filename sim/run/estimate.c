@@ -6,6 +6,8 @@
 #include "model/parallel.h"
 #include "model/params.h"
 #include "model/state.h"
+#include "run/estimate_pages.h"
+#include "run/estimate_weights.h"
 #include "run/request_state.h"
 
 sli_estimate_query sli_estimate_defaults(void) {
@@ -60,8 +62,7 @@ static sli_estimate_weights find_weights(const sli_estimate_query *query) {
     return (sli_estimate_weights){
         .params = sli_params_total(query->architecture),
         .token_params = sli_params_matmul(query->architecture),
-        .bytes = sli_placement_weights_bytes(query->architecture, query->weights,
-                                             &sli_placement_alone, 0),
+        .bytes = sli_estimate_all_weights_bytes(query),
     };
 }
 
@@ -113,17 +114,12 @@ static double time_ns(double bytes, double bytes_per_s) {
     return bytes_per_s > 0.0 ? bytes / bytes_per_s * 1e9 : -1.0;
 }
 
-static double weight_bytes(const sli_weight_format *format, double params) {
-    return params * (double)format->group_bytes / (double)format->group_params;
-}
-
 static sli_estimate_step find_step(const sli_estimate_query *query,
                                    const sli_request_state *request) {
-    double touched = sli_params_touched(query->architecture, query->requests);
     sli_estimate_step step = {
         .bandwidth_bytes_per_s = query->bandwidth_bytes_per_s,
         .cache_bytes = (double)query->requests * (double)request->read_bytes,
-        .weights_bytes = weight_bytes(query->weights, touched),
+        .weights_bytes = sli_estimate_touched_bytes(query, &sli_placement_alone),
     };
     if (step.bandwidth_bytes_per_s <= 0.0 && query->device != NULL) {
         step.bandwidth_bytes_per_s = query->device->memory_bytes_per_s.value;
@@ -131,8 +127,7 @@ static sli_estimate_step find_step(const sli_estimate_query *query,
     const sli_placement *placement = &query->placement;
     double rank_cache_bytes = (double)requests_of_copy(query) *
                               (double)count_request(query, placement).read_bytes;
-    double rank_touched = sli_placement_touched(query->architecture, placement, query->requests);
-    double rank_weights_bytes = weight_bytes(query->weights, rank_touched);
+    double rank_weights_bytes = sli_estimate_touched_bytes(query, placement);
     step.cache_ns = time_ns(rank_cache_bytes, step.bandwidth_bytes_per_s);
     step.weights_ns = time_ns(rank_weights_bytes, step.bandwidth_bytes_per_s);
     step.floor_ns = time_ns(rank_cache_bytes + rank_weights_bytes, step.bandwidth_bytes_per_s);
@@ -173,6 +168,20 @@ static sl_err check(const sli_estimate_query *query, const sli_request_state *re
                        query->architecture->id);
         return SL_ERR_CONFIG;
     }
+    if (query->architecture->keep != NULL && query->placement.cp > 1) {
+        sli_diag_error(
+            diag, nowhere, NULL,
+            "%s throws tokens out of a whole context; parts of one on ranks of their own "
+            "(cp %lld) are not counted",
+            query->architecture->keep, (long long)query->placement.cp);
+        return SL_ERR_CONFIG;
+    }
+    if (query->expert_weights != NULL && sli_params_fewest_experts(query->architecture) == 0) {
+        sli_diag_error(diag, nowhere, NULL,
+                       "%s has no routed experts, whose weights could have a format of their own",
+                       query->architecture->id);
+        return SL_ERR_CONFIG;
+    }
     double request_bytes = (double)(request->growing_bytes + request->fixed_bytes);
     if ((double)query->requests * request_bytes > 0x1p62) {
         sli_diag_error(diag, nowhere, NULL, "%lld requests of %lld tokens are beyond all memory",
@@ -186,18 +195,24 @@ sl_err sli_estimate_find(const sli_estimate_query *query, sli_diag *diag, sli_es
     SL_ASSERT(query->tokens >= 1 && query->tokens <= SLI_ESTIMATE_TOKENS_MAX);
     SL_ASSERT(query->requests >= 1 && query->requests <= SLI_ESTIMATE_REQUESTS_MAX);
     SL_ASSERT(query->shared_tokens >= 0 && query->block_tokens >= 1);
-    sli_request_state request = count_request(query, &sli_placement_alone);
+    sli_request_state alone = count_request(query, &sli_placement_alone);
+    sli_estimate_sharing sharing;
     sli_estimate_fit fit = {0};
-    SL_TRY(check(query, &request, diag));
+    SL_TRY(check(query, &alone, diag));
+    SL_TRY(sli_estimate_share(query, diag, &sharing));
+    sli_estimate_query found = *query;
+    found.shared_tokens = sharing.tokens;
     if (query->device != NULL) {
-        SL_TRY(sli_estimate_fit_find(query, diag, &fit));
+        SL_TRY(sli_estimate_fit_find(&found, diag, &fit));
     }
+    sli_request_state request = count_request(&found, &sli_placement_alone);
     *estimate = (sli_estimate){
-        .cache = find_cache(query, &request),
-        .weights = find_weights(query),
-        .work = find_work(query),
-        .step = find_step(query, &request),
-        .handoff = find_handoff(query, &request),
+        .sharing = sharing,
+        .cache = find_cache(&found, &request),
+        .weights = find_weights(&found),
+        .work = find_work(&found),
+        .step = find_step(&found, &request),
+        .handoff = find_handoff(&found, &request),
         .fit = fit,
     };
     return SL_OK;

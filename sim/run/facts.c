@@ -205,12 +205,13 @@ static const char *too_long_warning(const sli_facts_input *input) {
     if (count == 0) {
         return NULL;
     }
+    bool is_cut = input->deployment->cluster.over_length == SLI_OVER_LENGTH_TRUNCATE;
     sli_format_count(input->deployment->cluster.engine.max_model_tokens, limit, sizeof limit);
     return sli_arena_printf(
-        &input->file->arena,
-        "%s rejected: longer than engine.max_model_len (%s tokens); raise it, or cut outputs with "
-        "engine.over_length: truncate",
-        say_some(count, input->metrics->arrived_count).text, limit);
+        &input->file->arena, "%s rejected: longer than engine.max_model_len (%s tokens)%s",
+        say_some(count, input->metrics->arrived_count).text, limit,
+        is_cut ? " with the prompt alone; raise it"
+               : "; raise it, or cut outputs (not prompts) with engine.over_length: truncate");
 }
 
 static const char *too_large_warning(const sli_facts_input *input) {
@@ -287,6 +288,7 @@ static sl_err gather_layout(const sli_facts_input *input, sli_run_facts *facts) 
     }
     facts->groups = groups;
     facts->page_bytes = layout->page_bytes;
+    facts->has_page_unit = layout->has_unit;
     return SL_OK;
 }
 
@@ -330,23 +332,6 @@ static const char *layers_text(const sli_facts_input *input) {
     return text != NULL ? text : "";
 }
 
-static sl_err gather_quality(const sli_facts_input *input, sli_fact_keep *keep) {
-    const sli_table *figures = sli_keep_figures(&input->file->values.keep);
-    const sli_keep_quality *given = figures->rows;
-    size_t count = figures->count;
-    sli_fact_quality *rows = sli_arena_array(&input->file->arena, count + 1, sizeof *rows);
-    if (rows == NULL) {
-        return SL_ERR_NOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        rows[i] = (sli_fact_quality){given[i].budget, given[i].measure, given[i].figure,
-                                     given[i].source};
-    }
-    keep->quality = rows;
-    keep->quality_count = count;
-    return SL_OK;
-}
-
 static sl_err gather_keep(const sli_facts_input *input, sli_run_facts *facts) {
     const sli_named *keep = &input->file->values.keep;
     const sl_keep_policy *method = sli_keep_method(keep);
@@ -361,10 +346,7 @@ static sl_err gather_keep(const sli_facts_input *input, sli_run_facts *facts) {
         .layers = layers_text(input),
     };
     bool is_out = facts->keep.layers != NULL && facts->keep.layers[0] == '\0';
-    if (facts->keep.budget == NULL || is_out) {
-        return SL_ERR_NOMEM;
-    }
-    return gather_quality(input, &facts->keep);
+    return facts->keep.budget != NULL && !is_out ? SL_OK : SL_ERR_NOMEM;
 }
 
 /* ---- The model of time ---- */
@@ -420,6 +402,8 @@ sl_err sli_facts_gather(const sli_facts_input *input, sli_run_facts *facts) {
     SL_TRY(gather_cost(input, facts));
     SL_TRY(gather_layout(input, facts));
     SL_TRY(gather_keep(input, facts));
+    facts->quality = input->file->values.quality.rows;
+    facts->quality_count = input->file->values.quality.count;
     SL_TRY(gather_params(file, facts));
     SL_TRY(write_scenario(file, facts));
     return gather_warnings(input, facts);

@@ -2,83 +2,8 @@
 
 #include "model/keep.h"
 
-#include <stdalign.h>
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* ---- What a file may say ---- */
-
-static const sl_param quality_params[] = {
-    {.name = "budget",
-     .type = SL_TYPE_STRING,
-     .help = "that the figure was found with",
-     .offset = offsetof(sli_keep_quality, budget)},
-    {.name = "measure",
-     .type = SL_TYPE_STRING,
-     .help = "what was measured",
-     .offset = offsetof(sli_keep_quality, measure)},
-    {.name = "figure",
-     .type = SL_TYPE_REAL,
-     .min = -1e15,
-     .max = 1e15,
-     .help = "what came out",
-     .offset = offsetof(sli_keep_quality, figure)},
-    {.name = "source",
-     .type = SL_TYPE_STRING,
-     .help = "who found it",
-     .offset = offsetof(sli_keep_quality, source)},
-};
-
-static const sli_section quality_section = {
-    .params = quality_params,
-    .param_count = COUNT(quality_params),
-    .struct_size = sizeof(sli_keep_quality),
-};
-
-enum { QUALITY_MAX = 1000 };
-
-/* The figures lie behind the instance of the policy. */
-static size_t figures_offset(const sl_policy *policy) {
-    size_t step = alignof(sli_table);
-    return (policy->instance_bytes + step - 1) / step * step;
-}
-
-sl_err sli_keep_section(sli_arena *arena, const sl_policy *policy, const sli_section **section) {
-    sli_section *made = sli_arena_alloc(arena, sizeof *made);
-    sli_field *quality = sli_arena_alloc(arena, sizeof *quality);
-    if (made == NULL || quality == NULL) {
-        return SL_ERR_NOMEM;
-    }
-    *quality = (sli_field){
-        .name = "quality",
-        .kind = SLI_FIELD_TABLE,
-        .help =
-            "figures about answers that stand beside the results; nothing is computed from them",
-        .offset = figures_offset(policy),
-        .section = &quality_section,
-        .fallback = "[]",
-        .max_rows = QUALITY_MAX,
-    };
-    *made = (sli_section){
-        .params = policy->params,
-        .param_count = policy->param_count,
-        .fields = quality,
-        .field_count = 1,
-        .struct_size = quality->offset + sizeof(sli_table),
-    };
-    *section = made;
-    return SL_OK;
-}
-
-/* ---- Of a scenario ---- */
-
 const sl_keep_policy *sli_keep_method(const sli_named *keep) {
     return keep->type->item;
-}
-
-const sli_table *sli_keep_figures(const sli_named *keep) {
-    const char *values = keep->values;
-    return (const sli_table *)(const void *)(values + figures_offset(keep->type->item));
 }
 
 int64_t sli_keep_layer_rows(const sli_named *keep, int64_t layer, int64_t layers,

@@ -1,7 +1,5 @@
 #include "run/plugins.h"
 
-#include "run/keep.h"
-
 extern const sl_policy_table *const sl_builtin_policies[];
 
 static sl_err register_all(const char *path, sli_mark mark, sli_diag *diag, sli_plugins *plugins) {
@@ -16,9 +14,6 @@ static sl_err register_all(const char *path, sli_mark mark, sli_diag *diag, sli_
 }
 
 static sl_err section_of(sli_arena *arena, const sl_policy *policy, const sli_section **section) {
-    if (policy->kind == SL_POLICY_KEEP) {
-        return sli_keep_section(arena, policy, section);
-    }
     sli_section *made = sli_arena_alloc(arena, sizeof *made);
     if (made == NULL) {
         return SL_ERR_NOMEM;

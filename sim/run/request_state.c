@@ -12,7 +12,7 @@ static int64_t own_rows(const sli_growth *kept, int64_t tokens, int64_t shared_t
     int64_t came = kept->kind == SLI_GROWTH_SAWTOOTH
                        ? tokens - shared_tokens
                        : tokens / kept->step_tokens - shared_tokens / kept->step_tokens;
-    return sli_min_i64(came, sli_growth_at(kept, tokens));
+    return sli_min_i64(came, sli_growth_last(kept, tokens));
 }
 
 /* The part of the rank, keeping those rows and nothing else. */

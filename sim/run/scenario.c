@@ -2,6 +2,7 @@
 
 #include "cluster/cluster.h"
 #include "config/absolute.h"
+#include "out/facts.h"
 #include "workloads/source.h"
 
 #include <string.h>
@@ -23,6 +24,8 @@ static const char *const cache_formats[] = {"bf16",
                                             "6bit",
                                             "kivi4",
                                             "kivi2",
+                                            "kivi4_r32",
+                                            "kivi2_r32",
                                             "kvquant_nuq4",
                                             "kvquant_nuq3",
                                             "kvquant_nuq2",
@@ -114,6 +117,9 @@ static const char *const attention_kernels[] = {"auto", "naive",    "fa1", "fa2"
 /* In the order of sli_latent_way. */
 static const char *const latent_ways[] = {"auto", "absorbed", "expanded", NULL};
 
+/* In the order of sli_append_choice. */
+static const char *const append_ways[] = {"in_place", "copy", NULL};
+
 static const sl_param attention_params[] = {
     {.name = "kernel",
      .type = SL_TYPE_CHOICE,
@@ -135,6 +141,13 @@ static const sl_param attention_params[] = {
      .fallback = "auto",
      .help = "the same of prompts, whose chunks each make them anew; auto = as the model file says",
      .offset = offsetof(sli_attention_config, prefill_way)},
+    {.name = "append",
+     .type = SL_TYPE_CHOICE,
+     .choices = append_ways,
+     .fallback = "in_place",
+     .help = "how rows join those of a sequence: in_place = written behind them; copy = all are "
+             "read and written anew, as Hugging Face's transformers do",
+     .offset = offsetof(sli_attention_config, append)},
 };
 
 static const sli_section attention_section = {
@@ -328,6 +341,37 @@ static const sli_section slo_section = {
     .struct_size = sizeof(sli_slo),
 };
 
+/* ---- quality ---- */
+
+static const sl_param quality_params[] = {
+    {.name = "setting",
+     .type = SL_TYPE_STRING,
+     .help = "that the figure was found with",
+     .offset = offsetof(sli_fact_quality, setting)},
+    {.name = "measure",
+     .type = SL_TYPE_STRING,
+     .help = "what was measured",
+     .offset = offsetof(sli_fact_quality, measure)},
+    {.name = "figure",
+     .type = SL_TYPE_REAL,
+     .min = -1e15,
+     .max = 1e15,
+     .help = "what came out",
+     .offset = offsetof(sli_fact_quality, figure)},
+    {.name = "source",
+     .type = SL_TYPE_STRING,
+     .help = "who found it",
+     .offset = offsetof(sli_fact_quality, source)},
+};
+
+static const sli_section quality_section = {
+    .params = quality_params,
+    .param_count = COUNT(quality_params),
+    .struct_size = sizeof(sli_fact_quality),
+};
+
+enum { QUALITY_MAX = 1000 };
+
 /* ---- run ---- */
 
 static const sl_word until_words[] = {{"drained", SLI_UNTIL_DRAINED}, {NULL, 0}};
@@ -493,6 +537,13 @@ static const sli_field scenario_fields[] = {
      .offset = offsetof(sli_scenario, slo),
      .section = &slo_section,
      .fallback = "{}"},
+    {.name = "quality",
+     .kind = SLI_FIELD_TABLE,
+     .help = "figures about answers that stand beside the results; nothing is computed from them",
+     .offset = offsetof(sli_scenario, quality),
+     .section = &quality_section,
+     .fallback = "[]",
+     .max_rows = QUALITY_MAX},
     {.name = "run",
      .kind = SLI_FIELD_SECTION,
      .help = "when to measure and when to stop",

@@ -29,7 +29,13 @@ typedef struct sli_attention_config {
     int kernel;      /* 0 = auto, else one more than of sli_attention_kernels */
     int decode_way;  /* sli_latent_way */
     int prefill_way; /* sli_latent_way */
+    int append;      /* sli_append_choice */
 } sli_attention_config;
+
+typedef enum sli_append_choice {
+    SLI_APPEND_IN_PLACE,
+    SLI_APPEND_COPY,
+} sli_append_choice;
 
 #define SLI_NATIVE (-1)
 
@@ -94,6 +100,7 @@ typedef struct sli_scenario {
     sli_named route;
     sli_named workload;
     sli_slo slo;
+    sli_table quality; /* of sli_fact_quality */
     sli_run_config run;
     sli_output_config output;
 } sli_scenario;

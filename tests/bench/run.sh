@@ -3,7 +3,7 @@
 #
 #   tests/bench/run.sh [--times K] [--program SLUICE] [--save] [TABLE...]
 #
-# Tables: loads, blocks, growth, users, replicas, start; without one, all of them. Each load runs K
+# Tables: loads, hybrids, blocks, growth, users, replicas, start; without one, all of them. Each load runs K
 # times (5); rates are those of the median, and the best is shown beside it: on a machine that is
 # shared they differ. Time is user + system of the whole process; results are printed as JSON and not
 # written. Without --program the release build is brought up to date and measured.
@@ -20,7 +20,7 @@ while [ $# -gt 0 ]; do
     --times) times=${2:?--times needs a number} && shift ;;
     --program) program=$(realpath "${2:?--program needs a path}") && shift ;;
     --save) saves=yes ;;
-    loads | blocks | growth | users | replicas | start) tables+=("$1") ;;
+    loads | hybrids | blocks | growth | users | replicas | start) tables+=("$1") ;;
     *)
         echo "usage: run.sh [--times K] [--program SLUICE] [--save] [TABLE...]" >&2
         exit 2
@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ ${#tables[@]} -gt 0 ] || tables=(loads blocks growth users replicas start)
+[ ${#tables[@]} -gt 0 ] || tables=(loads hybrids blocks growth users replicas start)
 
 if [ -z "$program" ]; then
     { cmake --preset release && cmake --build --preset release --target sluice; } \
@@ -102,6 +102,14 @@ table_loads() {
     measure prefixes prefixes
     measure mooncake mooncake
     measure million million
+}
+
+table_hybrids() {
+    head_of_table "sorts of layers"
+    measure windows windows
+    measure blocked blocked
+    measure states states
+    measure compressed compressed
 }
 
 # The storm keeps the tokens of its pool, not the blocks.

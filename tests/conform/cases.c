@@ -55,7 +55,8 @@ static void adapt_template(const sl_policy *policy, sli_rng *rng, sli_small_worl
     sli_set_param(policy, values, "max_prompts", sli_draw_between(rng, 1, 8));
 }
 
-/* ---- A budget that shrinks and grows: decoders that were in step are left out of one ---- */
+/* ---- A budget that shrinks and grows: decoders that were in step are left out of one, and some
+ * are given up that were taken in the same plan ---- */
 
 /*
  * First come, first served under vLLM's rules, written again without any of its short cuts. The
@@ -86,6 +87,9 @@ static void plan_moody(void *self, sl_plan *plan) {
     if (mood % 3 != 0 || sl_plan_take_all(plan, 5).code != SL_ANSWER_OK) {
         take_running(plan);
     }
+    if (mood % 5 == 0 && sl_plan_look(plan).running > 1) {
+        sl_plan_preempt(plan, sl_plan_victim(plan), SL_PREEMPT_RECOMPUTE);
+    }
     sl_admission admission = {.tokens = 6};
     sl_request *head = sl_plan_first_waiting(plan);
     while (head != NULL && !sl_plan_look(plan).has_preempted &&
@@ -103,29 +107,33 @@ static const sl_batch_policy moody = {
 
 /* ---- Reservations that do not last: room at once for a part of what will be needed ---- */
 
-typedef struct hedger {
-    uint64_t seed;
-    int64_t pool_tokens;
-} hedger;
-
 static sl_err init_hedging(void *self, const sl_policy_env *env, char *why, size_t why_bytes) {
     (void)why;
     (void)why_bytes;
-    *(hedger *)self = (hedger){env->seed, env->pool_blocks * env->block_tokens};
+    *(uint64_t *)self = env->seed;
     return SL_OK;
 }
 
+/* What it wants to reserve may be more than there ever is: then whoever would be alone reserves
+ * nothing. */
+static bool admits_hedged(sl_plan *plan, sl_request *head, int64_t reserve_tokens) {
+    sl_admission admission = {.reserve_tokens = reserve_tokens};
+    if (sl_plan_admit(plan, head, &admission).code == SL_ANSWER_OK) {
+        return true;
+    }
+    admission.reserve_tokens = 0;
+    return sl_plan_look(plan).running == 0 &&
+           sl_plan_admit(plan, head, &admission).code == SL_ANSWER_OK;
+}
+
 static void plan_hedging(void *self, sl_plan *plan) {
-    const hedger *it = self;
-    uint64_t mood = it->seed + (uint64_t)(sl_plan_look(plan).now_ns / 30);
+    uint64_t mood = *(const uint64_t *)self + (uint64_t)(sl_plan_look(plan).now_ns / 30);
     if (sl_plan_take_all(plan, 5).code != SL_ANSWER_OK) {
         take_running(plan);
     }
-    const sl_admission admission = {
-        .reserve_tokens = sli_min_i64((int64_t)(mood % 48), it->pool_tokens)};
     sl_request *head = sl_plan_first_waiting(plan);
     while (head != NULL && !sl_plan_look(plan).has_preempted &&
-           sl_plan_admit(plan, head, &admission).code == SL_ANSWER_OK) {
+           admits_hedged(plan, head, (int64_t)(mood % 48))) {
         head = sl_plan_first_waiting(plan);
     }
 }
@@ -133,7 +141,7 @@ static void plan_hedging(void *self, sl_plan *plan) {
 static const sl_batch_policy hedging = {
     .policy = {SL_POLICY_HEAD(sl_batch_policy, SL_POLICY_BATCH), .name = "hedging",
                .summary = "reserves up to 47 tokens at an admission",
-               .instance_bytes = sizeof(hedger), .init = init_hedging},
+               .instance_bytes = sizeof(uint64_t), .init = init_hedging},
     .plan = plan_hedging,
 };
 

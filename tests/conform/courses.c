@@ -1,6 +1,7 @@
 /*
  * Prints the course of small worlds, one line a world, so that two engines can be compared: built
- * on the engine of the product and on the plain one, it must print the same.
+ * on the engine of the product and on the plain one, it must print the same. A law that was broken
+ * or a run that ended in a verdict is printed as such.
  *
  *     courses FIRST COUNT
  *
@@ -16,27 +17,45 @@
 
 enum { GROWTHS = 6 };
 
-/* Rows that the cost asks for: of each kind of growth, or of each form of kept rows. */
-static void list_growths(bool is_kept, sli_growth growths[GROWTHS]) {
-    static const sli_kept rules[GROWTHS] = {
-        {true, 1000000, 19, 1, 0},       {false, 250000, INT64_MAX, 0, INT64_MAX},
-        {false, 1000000, 21, 8, 0},      {false, 1000000, 13, 0, 1},
-        {true, 400000, INT64_MAX, 0, 2}, {false, 600000, 30, 0, 7},
-    };
-    const sli_growth plain[GROWTHS] = {
-        sli_growth_linear(),           sli_growth_capped(7),   sli_growth_steps(3),
-        sli_growth_capped_steps(4, 5), sli_growth_sawtooth(6), sli_growth_constant(3),
-    };
+/* Rows that the cost asks for. */
+typedef struct rows {
+    sli_growth growths[GROWTHS];
+    sli_kept rules[GROWTHS]; /* of those that are kept */
+} rows;
+
+static sli_growth draw_growth(sli_rng *rng) {
+    int64_t step = sli_draw_between(rng, 1, 6);
+    int64_t cap = sli_draw_between(rng, 1, 12);
+    switch (sli_rng_below(rng, 5)) {
+    case 0:
+        return sli_growth_capped(cap);
+    case 1:
+        return sli_growth_steps(step);
+    case 2:
+        return sli_growth_capped_steps(step, cap);
+    case 3:
+        return sli_growth_sawtooth(cap);
+    default:
+        return sli_growth_constant(cap);
+    }
+}
+
+/* Of thrown out tokens the half are such. */
+static void draw_rows(uint64_t number, sli_layers layers, rows *drawn) {
+    sli_rng rng;
+    sli_rng_init(&rng, number, "rows of a cost", layers, 0);
     for (int g = 0; g < GROWTHS; g++) {
-        growths[g] = is_kept ? sli_growth_kept(&rules[g]) : plain[g];
+        drawn->rules[g] = sli_draw_kept(&rng);
+        bool is_kept = layers == SLI_LAYERS_KEPT && g % 2 == 0;
+        drawn->growths[g] = is_kept ? sli_growth_kept(&drawn->rules[g]) : draw_growth(&rng);
     }
 }
 
 static double visible_ns(const sl_batch_shape *shape) {
     double ns = 0.0;
     for (int g = 0; g < GROWTHS; g++) {
-        ns += 0.013 * (g + 1) * (double)shape->decode_visible[g];
-        ns += 0.0011 * (g + 2) * (double)shape->prefill_visible[g];
+        ns += 0.37 * (g + 1) * (double)shape->decode_visible[g];
+        ns += 0.11 * (g + 2) * (double)shape->prefill_visible[g];
     }
     return ns;
 }
@@ -64,34 +83,28 @@ static void wavy_step(void *self, const sl_batch_shape *shape, sl_step_cost *cos
     cost->total_ns = sli_time_round(total_ns);
 }
 
-typedef enum layers { LAYERS_FULL, LAYERS_GROUPS, LAYERS_KEPT, LAYERS_COUNT } layers;
-
-static void print_course(const sli_batch_case *it, uint64_t number, layers kind) {
+static void print_course(const sli_batch_case *it, uint64_t number, sli_layers layers) {
     static const char *const names[] = {"", ", groups", ", kept"};
     static const sl_cost_ops wavy_ops = {.step = wavy_step};
     sli_small_world world;
     _Alignas(max_align_t) unsigned char values[SLI_VALUES_BYTES];
-    sli_case_world(it, number, &world, values);
-    if (kind == LAYERS_GROUPS) {
-        sli_small_world_regroup(&world, &sli_case_policy(it)->policy);
-    } else if (kind == LAYERS_KEPT) {
-        sli_small_world_throw_out(&world, &sli_case_policy(it)->policy);
-    }
-    sli_growth growths[GROWTHS];
-    list_growths(kind == LAYERS_KEPT, growths);
+    sli_case_world(it, number, layers, &world, values);
+    rows drawn;
+    draw_rows(number, layers, &drawn);
     bool is_wavy = number % 2 == 1;
     sli_manner manner = {.keeps_promises = true};
     if (is_wavy) {
         manner.cost = (sl_cost_model){
-            .ops = &wavy_ops, .growths = growths, .growth_count = GROWTHS};
+            .ops = &wavy_ops, .growths = drawn.growths, .growth_count = GROWTHS};
     }
     sli_rehearsal rehearsal;
     sli_rehearse(&world, sli_case_policy(it), values, &manner, &rehearsal);
+    const char *broken = rehearsal.broken[0] != '\0' ? rehearsal.broken : rehearsal.text;
     printf("%s world %llu %s%s: %016llx, %lld steps, %lld preemptions, %lld tokens found%s%s\n",
-           sli_case_name(it), (unsigned long long)number, is_wavy ? "wavy" : "even", names[kind],
+           sli_case_name(it), (unsigned long long)number, is_wavy ? "wavy" : "even", names[layers],
            (unsigned long long)sli_rehearsal_mark(&rehearsal), (long long)rehearsal.steps,
            (long long)rehearsal.preemptions, (long long)rehearsal.hit_tokens,
-           rehearsal.broken[0] != '\0' ? ", broken: " : "", rehearsal.broken);
+           broken[0] != '\0' ? ", broken: " : "", broken);
     sli_rehearsal_fini(&rehearsal);
 }
 
@@ -104,8 +117,8 @@ int main(int argc, char **argv) {
     uint64_t count = strtoull(argv[2], NULL, 10);
     for (uint64_t number = first; number < first + count; number++) {
         for (int i = 0; i < SLI_CASE_COUNT; i++) {
-            for (int kind = 0; kind < LAYERS_COUNT; kind++) {
-                print_course(&sli_batch_cases[i], number, (layers)kind);
+            for (int layers = 0; layers < SLI_LAYERS_COUNT; layers++) {
+                print_course(&sli_batch_cases[i], number, (sli_layers)layers);
             }
         }
     }

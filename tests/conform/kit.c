@@ -46,8 +46,8 @@ const sl_batch_policy *sli_case_policy(const sli_batch_case *it) {
     return it->table != NULL ? (const sl_batch_policy *)it->table->policies[0] : it->policy;
 }
 
-void sli_case_world(const sli_batch_case *it, uint64_t number, sli_small_world *world,
-                    void *values) {
+void sli_case_world(const sli_batch_case *it, uint64_t number, sli_layers layers,
+                    sli_small_world *world, void *values) {
     const sl_policy *policy = &sli_case_policy(it)->policy;
     SL_ASSERT(policy->instance_bytes <= SLI_VALUES_BYTES);
     memset(values, 0, SLI_VALUES_BYTES);
@@ -57,6 +57,7 @@ void sli_case_world(const sli_batch_case *it, uint64_t number, sli_small_world *
         sli_rng_init(&rng, number, "parameters of a policy", 0, 0);
         it->adapt(policy, &rng, world, values);
     }
+    sli_small_world_regroup(world, layers, policy);
 }
 
 /* ---- Walking: the calls for many at once are refused, as if blocks were missing ---- */
@@ -110,11 +111,11 @@ static void note(const sli_rehearsal played[MANNERS], sli_kit_tally *tally) {
     tally->hit_tokens += played[0].hit_tokens;
 }
 
-bool sli_conforms(const sli_batch_case *it, uint64_t number, sli_kit_tally *tally,
-                  char broken[SLI_BROKEN_CHARS]) {
+bool sli_conforms(const sli_batch_case *it, uint64_t number, sli_layers layers,
+                  sli_kit_tally *tally, char broken[SLI_BROKEN_CHARS]) {
     sli_small_world world;
     _Alignas(max_align_t) unsigned char values[SLI_VALUES_BYTES];
-    sli_case_world(it, number, &world, values);
+    sli_case_world(it, number, layers, &world, values);
     const sl_plan_ops *ops = it->ops != NULL ? it->ops : &sli_plan_ops;
     sl_plan_ops refusing = *ops;
     refusing.take_all = refuse;

@@ -1,10 +1,10 @@
 /*
  * The conformance kit of batch policies: what must hold for any of them, whatever it decides.
  *
- * A world is played in four manners: the policy asked at every step or its promises kept, and the
- * regular step taken in one call or walked one request at a time. All four must give the same
- * transitions, break no law of the rehearsal, and end. A policy joins by one row in
- * test_batch_policies.c.
+ * A world, of full attention, of other layers or of kept rows, is played in four manners: the
+ * policy asked at every step or its promises kept, and the regular step taken in one call or walked
+ * one request at a time. All four must give the same transitions, break no law of the rehearsal,
+ * and end. A policy joins by one row in test_batch_policies.c.
  */
 #ifndef TESTS_CONFORM_KIT_H
 #define TESTS_CONFORM_KIT_H
@@ -38,12 +38,12 @@ typedef struct sli_kit_tally {
 const sl_batch_policy *sli_case_policy(const sli_batch_case *it);
 
 /* The world of this number as the policy gets it. */
-void sli_case_world(const sli_batch_case *it, uint64_t number, sli_small_world *world,
-                    void *values);
+void sli_case_world(const sli_batch_case *it, uint64_t number, sli_layers layers,
+                    sli_small_world *world, void *values);
 
 /* Plays one world in all manners; true if all is well, else what is wrong is in `broken`. */
-bool sli_conforms(const sli_batch_case *it, uint64_t number, sli_kit_tally *tally,
-                  char broken[SLI_BROKEN_CHARS]);
+bool sli_conforms(const sli_batch_case *it, uint64_t number, sli_layers layers,
+                  sli_kit_tally *tally, char broken[SLI_BROKEN_CHARS]);
 
 /* For adapt: sets a parameter of type int or bool by its name, whatever struct it lies in. */
 void sli_set_param(const sl_policy *policy, void *values, const char *name, int64_t value);

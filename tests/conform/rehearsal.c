@@ -27,6 +27,7 @@ typedef struct counted {
 
 typedef struct stage {
     const sli_small_world *small;
+    sli_layout layout;
     const sl_batch_policy *policy;
     const sl_route_policy *route;
     sl_batch_policy counting; /* the policy's descriptor, with plan_counted in place of its plan */
@@ -298,6 +299,16 @@ static void dismiss(stage *it) {
     }
 }
 
+/* The layout of the world, told of the rule of its kept group; NULL without one. */
+static const sli_layout *lay_out(stage *it) {
+    it->layout = it->small->layout;
+    for (int i = 0; i < it->layout.group_count; i++) {
+        bool is_kept = it->layout.groups[i].kind == SLI_GROUP_KEPT;
+        it->layout.groups[i].kept = is_kept ? &it->small->kept : NULL;
+    }
+    return it->small->has_layout ? &it->layout : NULL;
+}
+
 static void set_up(stage *it, const void *values, const sli_manner *manner) {
     const sli_small_world *small = it->small;
     SL_ASSERT(small->replica_count <= MAX_REPLICAS);
@@ -312,7 +323,7 @@ static void set_up(stage *it, const void *values, const sli_manner *manner) {
         .source = sli_script_start(&it->script, small),
     };
     it->config.engine.keeps_promises = manner->keeps_promises;
-    it->config.engine.pool.layout = small->has_layout ? &small->layout : NULL;
+    it->config.engine.pool.layout = lay_out(it);
     hire(it, values);
     it->config.route_self = it->route_self;
     sl_err err = sli_cluster_init(&it->cluster, &it->world, &it->config);

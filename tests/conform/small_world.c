@@ -213,59 +213,67 @@ static int64_t pages_in_full(const sli_layout *layout, int64_t tokens) {
     return pages;
 }
 
-/* For as many tokens as the pool of the plain world. */
+/* For as many tokens as the pool of the plain world, in whole blocks. */
 static void size_pool(sli_small_world *world) {
+    int64_t block_tokens = world->engine.pool.block_tokens;
     int64_t most_tokens = min_of(world->plain_tokens, world->engine.max_model_tokens);
-    world->engine.pool.block_count = pages_in_full(&world->layout, most_tokens);
+    world->engine.pool.block_count = pages_in_full(
+        &world->layout, block_tokens * units_for(most_tokens, block_tokens));
 }
 
-void sli_small_world_regroup(sli_small_world *world, const sl_policy *policy) {
+/* Of so many rows or none: a cap that is reached or not. */
+static int64_t draw_cap(sli_rng *rng) {
+    return sli_draw_once_in(rng, 3) ? INT64_MAX : sli_draw_between(rng, 1, 40);
+}
+
+sli_kept sli_draw_kept(sli_rng *rng) {
+    sli_kept kept = {.is_rolling = sli_draw_once_in(rng, 2), .share_ppm = SL_WHOLE_PPM};
+    if (sli_draw_once_in(rng, 2)) {
+        kept.cap_rows = sli_draw_between(rng, 1, 40);
+        kept.drop_rows = sli_draw_once_in(rng, 3) ? 1 : sli_draw_between(rng, 1, kept.cap_rows);
+        return kept;
+    }
+    if (!sli_draw_once_in(rng, 3)) {
+        kept.share_ppm = sli_draw_between(rng, 1, SL_WHOLE_PPM);
+    }
+    kept.cap_rows = draw_cap(rng);
+    kept.row_tokens = sli_draw_once_in(rng, 4) ? INT64_MAX : sli_draw_between(rng, 1, 6);
+    return kept;
+}
+
+static void throw_out(sli_rng *rng, sli_small_world *world) {
+    sli_layout *layout = &world->layout;
+    world->kept = sli_draw_kept(rng);
+    if (sli_draw_once_in(rng, 2)) { /* nothing else */
+        layout->group_count = 1;
+        layout->groups[0].block_pages = 0;
+    }
+    layout->is_shareable = false;
+    layout->groups[layout->group_count++] = (sli_group){
+        .kind = SLI_GROUP_KEPT,
+        .block_tokens = draw_block_tokens(rng, layout->groups[0].block_tokens,
+                                          layout->align_tokens),
+        .block_pages = sli_draw_between(rng, 1, 3),
+    };
+}
+
+void sli_small_world_regroup(sli_small_world *world, sli_layers layers, const sl_policy *policy) {
     sli_rng rng;
+    if (layers == SLI_LAYERS_FULL) {
+        return;
+    }
     sli_rng_init(&rng, world->number, "small layout", 0, 0);
     sli_pool_config *pool = &world->engine.pool;
     bool has_budget = (policy->capabilities & SL_CAP_NO_TOKEN_BUDGET) == 0;
     world->step_tokens = has_budget ? world->engine.max_batched_tokens : INT64_MAX / 2;
     world->has_layout = true;
     draw_layout(&rng, pool->block_tokens, &world->layout);
+    if (layers == SLI_LAYERS_KEPT) {
+        sli_rng_init(&rng, world->number, "small kept", 0, 0);
+        throw_out(&rng, world);
+    }
     pool->has_index = pool->has_index && world->layout.is_shareable;
     world->plain_tokens = pool->block_count * pool->block_tokens;
-    size_pool(world);
-}
-
-/* What is left of thrown out tokens, in every form. */
-static const sli_kept kept_rules[] = {
-    {true, 1000000, 7, 1, 0},
-    {true, 1000000, 24, 1, 0},
-    {false, 200000, INT64_MAX, 0, INT64_MAX},
-    {false, 1000000, 9, 4, 0},
-    {false, 1000000, 30, 11, 0},
-    {false, 1000000, 16, 0, 1},
-    {false, 1000000, 5, 0, 1},
-    {true, 300000, INT64_MAX, 0, 2},
-    {true, 750000, 40, 0, 3},
-    {false, 500000, 12, 0, 5},
-};
-
-enum { KEPT_RULES = sizeof kept_rules / sizeof kept_rules[0] };
-
-void sli_small_world_throw_out(sli_small_world *world, const sl_policy *policy) {
-    sli_rng rng;
-    sli_small_world_regroup(world, policy);
-    sli_rng_init(&rng, world->number, "small kept", 0, 0);
-    sli_layout *layout = &world->layout;
-    if (sli_draw_once_in(&rng, 2)) { /* nothing else */
-        layout->group_count = 1;
-        layout->groups[0].block_pages = 0;
-    }
-    layout->is_shareable = false;
-    world->engine.pool.has_index = false;
-    layout->groups[layout->group_count++] = (sli_group){
-        .kind = SLI_GROUP_KEPT,
-        .block_tokens = draw_block_tokens(&rng, world->engine.pool.block_tokens,
-                                          layout->align_tokens),
-        .block_pages = sli_draw_between(&rng, 1, 3),
-        .kept = &kept_rules[sli_rng_below(&rng, KEPT_RULES)],
-    };
     size_pool(world);
 }
 
@@ -299,7 +307,7 @@ static bool fits_groups(const sli_small_world *world, int64_t prompt_tokens, int
             } else if (group->kind == SLI_GROUP_FIXED) {
                 end = group->fixed_blocks;
             } else if (group->kind == SLI_GROUP_KEPT) {
-                end = units_for(kept_slots(group->kept, prompt_tokens, from, to),
+                end = units_for(kept_slots(&world->kept, prompt_tokens, from, to),
                                 group->block_tokens);
             }
             pages += (end - first) * group->block_pages;

@@ -39,10 +39,12 @@ static void every_built_in_batch_policy_is_in_the_kit(void **state) {
 
 /* The tally shows that there was something to get wrong. */
 static void play(const sli_batch_case *it, sli_kit_tally *tally) {
+    static const char *const kinds[] = {"full attention", "groups", "kept rows"};
     char broken[SLI_BROKEN_CHARS];
     for (int i = 0; i < sli_scaled_worlds(WORLDS); i++) {
-        if (!sli_conforms(it, (uint64_t)i, tally, broken)) {
-            fail_msg("'%s', world %d: %s", sli_case_name(it), i, broken);
+        sli_layers layers = (sli_layers)(i % SLI_LAYERS_COUNT);
+        if (!sli_conforms(it, (uint64_t)i, layers, tally, broken)) {
+            fail_msg("'%s', world %d of %s: %s", sli_case_name(it), i, kinds[layers], broken);
         }
     }
     assert_true(tally->steps > 20 * tally->worlds);
@@ -109,7 +111,7 @@ static void short_promises_change_nothing(void **state) {
     sli_kit_tally tally = {0};
     char broken[SLI_BROKEN_CHARS];
     for (int i = 0; i < sli_scaled_worlds(WORLDS / 4); i++) {
-        if (!sli_conforms(&it, (uint64_t)i, &tally, broken)) {
+        if (!sli_conforms(&it, (uint64_t)i, (sli_layers)(i % SLI_LAYERS_COUNT), &tally, broken)) {
             fail_msg("world %d: %s", i, broken);
         }
     }

@@ -42,7 +42,7 @@ static void stopping_at_any_moment_loses_nothing(void **state) {
         const sli_batch_case *it = &sli_batch_cases[i % SLI_CASE_COUNT];
         sli_small_world world;
         _Alignas(max_align_t) unsigned char values[SLI_VALUES_BYTES];
-        sli_case_world(it, (uint64_t)i, &world, values);
+        sli_case_world(it, (uint64_t)i, (sli_layers)(i % SLI_LAYERS_COUNT), &world, values);
         for (size_t moment = 1; moment <= MOMENTS; moment++) {
             sli_manner manner = {.keeps_promises = true, .interrupt_after = moment};
             sli_rehearsal played;

@@ -26,7 +26,7 @@ static int count_worlds(const sli_batch_case *it, const char *word) {
     int finders = 0;
     int worlds = 0;
     while (worlds < WORLDS && finders < ENOUGH) {
-        if (!sli_conforms(it, (uint64_t)worlds++, &tally, broken)) {
+        if (!sli_conforms(it, (uint64_t)worlds++, SLI_LAYERS_FULL, &tally, broken)) {
             finders += strstr(broken, word) != NULL;
         }
     }

@@ -37,19 +37,17 @@ static void make_plain(sli_small_world *world, const sli_vllm_options *options) 
 }
 
 /* False when the world is too large for the model. */
-static bool compare(uint64_t number, bool has_groups, sli_kit_tally *tally) {
+static bool compare(uint64_t number, sli_layers layers, sli_kit_tally *tally) {
     static sl_transition expected[SLI_VLLM_LOG];
     _Alignas(max_align_t) unsigned char values[SLI_VALUES_BYTES];
     sli_small_world world;
     sli_rng rng;
-    sli_case_world(&vllm_v1, number, &world, values);
+    sli_case_world(&vllm_v1, number, SLI_LAYERS_FULL, &world, values);
     sli_rng_init(&rng, number, "options of vLLM", 0, 0);
     const sli_vllm_options options = draw_options(&rng);
     make_plain(&world, &options);
     const sl_batch_policy *policy = sli_case_policy(&vllm_v1);
-    if (has_groups) {
-        sli_small_world_regroup(&world, &policy->policy);
-    }
+    sli_small_world_regroup(&world, layers, &policy->policy);
     if (world.engine.pool.block_count > SLI_VLLM_PAGES) {
         return false;
     }
@@ -78,7 +76,7 @@ static void engine_and_model_agree_on_every_transition(void **state) {
     (void)state;
     sli_kit_tally tally = {0};
     for (int i = 0; i < sli_scaled_worlds(WORLDS); i++) {
-        assert_true(compare((uint64_t)i, false, &tally));
+        assert_true(compare((uint64_t)i, SLI_LAYERS_FULL, &tally));
     }
     assert_true(tally.preemptions > tally.worlds);
     assert_true(tally.hit_tokens > tally.worlds);
@@ -89,7 +87,7 @@ static void they_agree_with_windows_chunks_and_states(void **state) {
     sli_kit_tally tally = {0};
     int worlds = sli_scaled_worlds(WORLDS_WITH_GROUPS);
     for (int i = 0; i < worlds; i++) {
-        (void)compare((uint64_t)i, true, &tally);
+        (void)compare((uint64_t)i, SLI_LAYERS_GROUPS, &tally);
     }
     assert_true(tally.worlds > worlds * 9 / 10);
     assert_true(tally.preemptions > tally.worlds);

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs an experiment, and compares its table with that in its README: table.sh SLUICE FOLDER [--refresh]
 #
-# Fails when a figure is not equal, outside of its tolerance or in another order, and when the README
-# says another figure than the run. --refresh writes the table into the README: look at the difference.
+# Fails when a figure misses that is not known to, when one holds that is, when the README says another
+# figure than the run, and when it says nothing of figures that miss. --refresh writes the table into the
+# README: look at the difference.
 set -euo pipefail
 
 sluice=${1:?usage: table.sh SLUICE FOLDER [--refresh]}
@@ -35,4 +36,12 @@ diff -u --label "$readme" --label "$folder/run.sh" <(of_readme) <(printf '%s\n' 
     echo "FAILED: $readme says other figures; refresh it with: bash $0 SLUICE $folder --refresh"
     status=1
 }
+
+# Whoever misses says why, and nobody says so who does not.
+misses=$(grep -cE '[|] (NOT EQUAL|OUTSIDE|NOT COMPUTED) *[|]$' <<<"$table") || true
+reasons=$(grep -c '^\*\*Missed\.\*\*' "$readme") || true
+if [ "$((misses > 0))" -ne "$reasons" ]; then
+    echo "FAILED: $misses figures miss, and $readme has $reasons paragraphs **Missed.**"
+    status=1
+fi
 exit "$status"

@@ -35,9 +35,14 @@ sluice 2 policies vllm
 sluice 3 policies --plugin absent.so
 
 title "No page lacks its verb"
-for page in run check estimate models hardware trace policies scenario; do
+for page in run check estimate models hardware trace policies scenario keep; do
     quiet 0 help "$page"
     [ "$(wc -l <.said)" -ge 5 ] || fail "the page of $page is empty"
+done
+title "The page of keep has every method"
+quiet 0 help keep
+for method in streaming_llm h2o scissorhands snapkv pyramid_kv pyramid_infer; do
+    grep -q "^$method (keep): " .said || fail "help keep does not explain $method"
 done
 
 finish

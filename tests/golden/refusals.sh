@@ -11,6 +11,12 @@ sluice 4 run small.yaml --set model=qwen3-32b --set hardware=a100-40g
 sluice 4 run small.yaml --set model=qwen3-32b --set memory.utilization=0.05
 sluice 4 check small.yaml --set model=qwen3-32b --set memory.utilization=0.3
 
+title "Models too large for eight devices say which format would do, and blocks by hand that none have room for"
+sluice 4 check small.yaml --set model=kimi-k3 --set hardware=h200 --set replicas.tp=8
+sluice 4 check small.yaml --set model=deepseek-v3 --set hardware=h200 --set replicas.tp=8
+sluice 0 check small.yaml --set model=deepseek-v3 --set hardware=h200 --set replicas.tp=8 \
+    --set memory.kv_blocks=1000
+
 title "Scores that are written down, and flash attention, which writes none"
 sluice 4 check small.yaml --set attention.kernel=naive
 sluice 4 check small.yaml --set attention.kernel=naive --set 'engine.max_model_len=32768 tokens' \
@@ -61,6 +67,8 @@ equal "truncated outputs" \
     "$(sqlite3 cut/run.sqlite 'SELECT DISTINCT generated_tokens FROM request')" 3996
 
 title "All of them rejected: a result, with a warning"
+only='finished|warning' sluice 0 run small.yaml --set 'engine.max_model_len=50 tokens' \
+    --set engine.over_length=truncate --set output.dir=none
 only='finished|warning' sluice 0 run small.yaml --set memory.kv_blocks=2 --out all
 equal "rejected of 100" "$(metric all requests_rejected_count)" 100
 

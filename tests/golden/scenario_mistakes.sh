@@ -90,12 +90,25 @@ run: {warmup: -1 s, time_limit: inf s}
 END
 sluice 3 run nan.yaml
 
+title "A run that ends before it measures"
+sluice 3 check small.yaml --set run.warmup='10 s' --set run.until='10 s'
+sluice 3 check small.yaml --set run.warmup='10 s' --set run.time_limit='5 s'
+sluice 3 check small.yaml --set run.warmup='10 s' --set run.until='11 s' --set run.time_limit='5 s'
+sluice 0 check small.yaml --set run.warmup='10 s' --set run.until='11 s'
+
+title "A context that the model was not made for"
+sluice 0 check small.yaml --set engine.max_model_len='131072 tokens'
+sluice 0 check small.yaml --set engine.max_model_len='131073 tokens'
+
 title "Two things where one is asked for"
 cat >both.yaml <<'END'
 extends: small.yaml
 workload: {prompt: {fixed: 10 tokens, uniform: {min: 1 tokens, max: 2 tokens}}}
 END
 sluice 3 run both.yaml
+
+title "What is left out is missed where it would stand"
+sluice 3 check small.yaml --set workload.system_prompts='{count: 3}'
 
 title "A length alone, where a kind of lengths is asked for"
 sluice 3 run small.yaml --set "workload.prompt=1000 tokens"
@@ -152,8 +165,14 @@ title "Kernels of attention and ways of latents"
 sluice 3 check small.yaml --set attention.kernel=flash
 sluice 3 check small.yaml --set attention.kernel=fa4
 sluice 3 check small.yaml --set attention.mla_decode=absorb
+sluice 3 check small.yaml --set attention.append=copied
+sluice 3 check small.yaml --set attention.append=copy --set cost=pnorm
 sluice 3 check small.yaml --set attention.mla_prefill=expanded
 sluice 3 check small.yaml --set attention.kernel=fa2 --set cost=pnorm
+
+title "Files that a scenario names and that are not there"
+printf '%s\n' 'extends: ../small.yaml' 'model: ./mine.yaml' 'hardware: ./ours.yaml' >deep/absent.yaml
+sluice 3 check deep/absent.yaml
 
 title "The same mistakes are found without running"
 sluice 3 check unknown.yaml

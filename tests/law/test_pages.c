@@ -58,6 +58,58 @@ static void gpt_oss_holds_at_most_what_its_windows_are_given(void **state) {
     }
 }
 
+/* ---- Reservations ---- */
+
+/* Orca reserves for the longest context, of 4,224 tokens. Of Qwen3.5 9B these are 8 blocks of a
+ * page and a state of three pages, which nobody can find and is written over: 11. Of gpt-oss-20b
+ * they are 264 blocks and those that a window can lie in: ceil((128 + 15) / 16) = 9 while it
+ * decodes, 63 for a prompt of 1,000 tokens that is computed at once, 327 then and 273 afterwards.
+ * Nobody is ever short of a block. */
+static void what_orca_reserves_is_enough_and_not_more(void **state) {
+    (void)state;
+    static const char text[] =
+        "model: qwen3.5-9b\n"
+        "hardware: h200\n"
+        "output: {dir: none}\n"
+        "prefix: {index: none}\n"
+        "engine: {policy: orca, max_model_len: 4224 tokens}\n"
+        "workload: {source: closed, concurrency: 6, requests: 6, prompt: {fixed: 100 tokens},\n"
+        "  output: {fixed: 3000 tokens}}\n";
+    static const struct {
+        const char *sets[4];
+        int64_t running;
+        int64_t peak_pages;
+    } cases[] = {
+        {{"memory.kv_blocks=11"}, 1, 11},
+        {{"memory.kv_blocks=22"}, 2, 22},
+        {{"memory.kv_blocks=32"}, 2, 22},
+        {{"model=gpt-oss-20b", "memory.kv_blocks=546"}, 2, 546},
+        {{"model=gpt-oss-20b", "memory.kv_blocks=545"}, 1, 273},
+        {{"model=gpt-oss-20b", "memory.kv_blocks=600", "workload.prompt.fixed=1000 tokens"},
+         2,
+         600},
+        {{"model=gpt-oss-20b", "memory.kv_blocks=599", "workload.prompt.fixed=1000 tokens"},
+         1,
+         327},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        sli_history history = {0};
+        sl_probe probe = sli_history_probe(&history);
+        sli_simulation simulation;
+        sli_simulation_open(text, cases[i].sets, &simulation);
+        sli_simulation_run(&simulation, &probe);
+        int64_t running = 0;
+        for (size_t j = 0; j < history.step_count; j++) {
+            running = history.steps[j].running > running ? history.steps[j].running : running;
+        }
+        assert_int_equal(simulation.execution.metrics.finished_count, 6);
+        assert_int_equal(running, cases[i].running);
+        assert_int_equal(simulation.execution.metrics.replicas[0].peak_blocks, cases[i].peak_pages);
+        sli_history_fini(&history);
+        sli_simulation_fini(&simulation);
+    }
+}
+
 /* ---- Prefixes ---- */
 
 /* Two prompts of 1,500 tokens, one after the other, that begin alike. */
@@ -134,6 +186,7 @@ static void windows_and_full_layers_are_found_in_whole_blocks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpt_oss_holds_at_most_what_its_windows_are_given),
+        cmocka_unit_test(what_orca_reserves_is_enough_and_not_more),
         cmocka_unit_test(a_state_is_found_where_a_chunk_has_ended),
         cmocka_unit_test(windows_and_full_layers_are_found_in_whole_blocks),
     };

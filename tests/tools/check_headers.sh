@@ -7,7 +7,7 @@ warnings=(-Werror -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
 flags=(-std=c17 -D_POSIX_C_SOURCE=200809L -Isim/include -Isim "${warnings[@]}"
     -Wstrict-prototypes -Wmissing-prototypes -Wvla)
 cxx_flags=(-std=c++17 -fno-exceptions -fno-rtti "${warnings[@]}")
-read -ra packages < <(pkg-config --cflags gsl yaml-0.1 sqlite3 json-c)
+read -ra packages < <(pkg-config --cflags gsl yaml-0.1 sqlite3 json-c hdf5)
 for compiler in gcc clang; do
     command -v "$compiler" >/dev/null || { echo "no $compiler here" && exit 1; }
 done

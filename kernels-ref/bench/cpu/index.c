@@ -2,6 +2,7 @@
 
 #include "bench/cpu/number.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* ---- Scores ---- */
@@ -12,7 +13,18 @@ enum { WIDTH = KREF_CPU_INDEX_WIDTH, HEADS_MAX = KREF_CPU_INDEX_HEADS_MAX, KEYS 
 typedef struct key_tile {
     int count;
     float at[WIDTH][KEYS];
+    float scales[KEYS];
 } key_tile;
+
+static void load_key(const kref_cpu_index *it, ptrdiff_t slot, int at, key_tile *keys) {
+    bool has_codes = it->key_codes != NULL;
+    keys->scales[at] = has_codes ? it->key_scales[slot] : 1.0F;
+    for (int i = 0; i < WIDTH; i++) {
+        ptrdiff_t from = slot * WIDTH + i;
+        keys->at[i][at] = has_codes ? kref_cpu_widen_e4m3(it->key_codes[from])
+                                    : kref_cpu_widen(it->keys[from]);
+    }
+}
 
 static void load_keys(const kref_cpu_index *it, int sequence, int first, key_tile *keys) {
     const int32_t *blocks = it->block_table + (ptrdiff_t)sequence * it->blocks_max;
@@ -22,10 +34,7 @@ static void load_keys(const kref_cpu_index *it, int sequence, int first, key_til
         int token = first + j;
         ptrdiff_t slot = (ptrdiff_t)blocks[token / it->block_tokens] * it->block_tokens +
                          token % it->block_tokens;
-        const uint16_t *key = it->keys + slot * WIDTH;
-        for (int i = 0; i < WIDTH; i++) {
-            keys->at[i][j] = kref_cpu_widen(key[i]);
-        }
+        load_key(it, slot, j, keys);
     }
 }
 
@@ -51,6 +60,9 @@ static void score_tile(const kref_cpu_index *it, int sequence, int first, key_ti
         ptrdiff_t row = (ptrdiff_t)sequence * it->heads + head;
         kref_cpu_widen_all(it->queries + row * WIDTH, query, WIDTH);
         add_head(query, it->weights[row], keys, scores);
+    }
+    for (int j = 0; j < keys->count; j++) {
+        scores[j] *= keys->scales[j];
     }
     memcpy(it->scores + (ptrdiff_t)sequence * it->tokens_max + first, scores,
            (size_t)keys->count * sizeof *scores);

@@ -18,7 +18,9 @@ enum { KREF_CPU_INDEX_WIDTH = 128, KREF_CPU_INDEX_HEADS_MAX = 64 };
 typedef struct kref_cpu_index {
     const uint16_t *queries;    /* [sequences][heads][128] */
     const float *weights;       /* [sequences][heads] */
-    const uint16_t *keys;       /* [blocks][block_tokens][128] */
+    const uint16_t *keys;       /* [blocks][block_tokens][128], or NULL */
+    const uint8_t *key_codes;   /* then e4m3, [blocks][block_tokens][128], */
+    const float *key_scales;    /* with a scale each, [blocks][block_tokens] */
     const int32_t *block_table; /* [sequences][blocks_max] */
     const int32_t *lengths;     /* [sequences] */
     float *scores;              /* [sequences][tokens_max]; behind a length nothing */

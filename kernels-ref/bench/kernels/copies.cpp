@@ -21,19 +21,44 @@ template <typename Job> std::unique_ptr<job> prepare(const shape &its, backend &
     return std::make_unique<Job>(its, on);
 }
 
-/* ---- Blocks: gathered into a dense buffer, by one kernel or by a copy each ---- */
+/* ---- Blocks: gathered into a dense buffer, by one kernel or by copies of the runtime ---- */
+
+kref_cpu_blocks blocks_of(const block_copy_args &args) {
+    return {plain(args.source),
+            plain(args.target),
+            plain(args.source_blocks),
+            plain(args.target_blocks),
+            static_cast<size_t>(args.block_bytes),
+            args.blocks};
+}
+
+const char *copy_on_cpu(const block_copy_args &args, void *) {
+    kref_cpu_blocks blocks = blocks_of(args);
+    kref_cpu_block_copy(&blocks);
+    return nullptr;
+}
+
+const char *copy_each_on_cpu(const block_copy_args &args, void *) {
+    kref_cpu_blocks blocks = blocks_of(args);
+    kref_cpu_block_copy_each(&blocks);
+    return nullptr;
+}
 
 struct way {
     const char *name;
-    bool is_each;      /* a copy of the runtime for each block */
-    bool is_from_host; /* out of pinned memory */
+    memory source;      /* of the device, or the host's, pinned */
+    bool is_by_runtime; /* which reads its list on the host */
+    bool is_batch;      /* which no graph holds */
+    kernel_calls<block_copy_args> calls;
 };
 
-constexpr way ways[] = {
-    {"device", false, false},
-    {"device_each", true, false},
-    {"host", false, true},
-    {"host_each", true, true},
+const way ways[] = {
+    {"device", memory::device, false, false, {block_copy, copy_on_cpu}},
+    {"device_each", memory::device, true, false, {block_copy_each, copy_each_on_cpu}},
+    {"device_batch", memory::device, true, true, {block_copy_batch, copy_each_on_cpu}},
+    {"host", memory::host, false, false, {block_copy, copy_on_cpu}},
+    {"host_each", memory::host, true, false, {block_copy_each, copy_each_on_cpu}},
+    {"host_batch", memory::host, true, true, {block_copy_batch, copy_each_on_cpu}},
 };
 
 const way *find_way(const char *name) {
@@ -78,7 +103,8 @@ block_copy_args copy_args_of(const shape &its) {
 
 const char *refuse_copy(const shape &its) {
     if (find_way(its.variant) == nullptr) {
-        return "block_copy: variant must be device, device_each, host or host_each";
+        return "block_copy: variant must be device, device_each, device_batch, host, host_each or "
+               "host_batch";
     }
     if (its.pieces > LIST_MAX) {
         return "block_copy: the bench measures at most 16777216 pieces";
@@ -91,47 +117,20 @@ kref_work copy_work(const shape &its) {
     return kref_block_copy_work(its.pieces, its.piece_bytes, 1);
 }
 
-kref_cpu_blocks blocks_of(const block_copy_args &args) {
-    return {plain(args.source),
-            plain(args.target),
-            plain(args.source_blocks),
-            plain(args.target_blocks),
-            static_cast<size_t>(args.block_bytes),
-            args.blocks};
-}
-
-const char *copy_on_cpu(const block_copy_args &args, void *) {
-    kref_cpu_blocks blocks = blocks_of(args);
-    kref_cpu_block_copy(&blocks);
-    return nullptr;
-}
-
-const char *copy_each_on_cpu(const block_copy_args &args, void *) {
-    kref_cpu_blocks blocks = blocks_of(args);
-    kref_cpu_block_copy_each(&blocks);
-    return nullptr;
-}
-
-kernel_calls<block_copy_args> calls_of(const shape &its) {
-    if (find_way(its.variant)->is_each) {
-        return {block_copy_each, copy_each_on_cpu};
-    }
-    return {block_copy, copy_on_cpu};
-}
-
 class copy_job : public kernel_job<block_copy_args> {
   public:
     copy_job(const shape &its, backend &on)
-        : kernel_job(on, calls_of(its)),
-          source_(on, words_of(its),
-                  find_way(its.variant)->is_from_host ? memory::host : memory::device),
-          target_(on, words_of(its)),
-          list_(on, scattered(its.pieces),
-                find_way(its.variant)->is_each ? memory::host : memory::device) {
+        : kernel_job(on, find_way(its.variant)->calls), way_(*find_way(its.variant)),
+          source_(on, words_of(its), way_.source), target_(on, words_of(its)),
+          list_(on, scattered(its.pieces), way_.is_by_runtime ? memory::host : memory::device) {
         args_ = copy_args_of(its);
         args_.source = source_.data();
         args_.target = target_.data();
         args_.source_blocks = list_.data();
+    }
+
+    bool can_be_captured() const override {
+        return !way_.is_batch;
     }
 
   private:
@@ -139,6 +138,7 @@ class copy_job : public kernel_job<block_copy_args> {
         return count_of({its.pieces, its.piece_bytes / 4});
     }
 
+    const way &way_;
     array<uint32_t> source_;
     array<uint32_t> target_;
     array<int32_t> list_;
@@ -365,7 +365,7 @@ class append_job : public kernel_job<kv_append_args> {
 extern const kernel block_copy_kernel;
 const kernel block_copy_kernel = {
     "block_copy",
-    "blocks gathered from the device or the host, by one kernel or a copy each",
+    "blocks gathered from the device or the host, by one kernel, a copy each, or a batch of copies",
     "variant pieces piece_bytes",
     "cpu cuda",
     false,

@@ -7,6 +7,8 @@
 #include "cuda/index_scores.h"
 #include "cuda/select_top.h"
 
+#include <cstring>
+
 namespace kref::bench {
 
 namespace {
@@ -24,9 +26,14 @@ std::vector<int32_t> same_lengths(int64_t count, int64_t length) {
 
 /* ---- Scores ---- */
 
-shape scores_shape(int64_t sequences, int64_t tokens, int64_t query_heads) {
+/* The format of the keys. */
+bool has_codes(const shape &its) {
+    return strcmp(its.element, "fp8") == 0;
+}
+
+shape scores_shape(const char *element, int64_t sequences, int64_t tokens, int64_t query_heads) {
     shape its = sli_no_measurement;
-    its.element = "bf16";
+    its.element = element;
     its.sequences = sequences;
     its.tokens = tokens;
     its.query_heads = query_heads;
@@ -37,12 +44,14 @@ shape scores_shape(int64_t sequences, int64_t tokens, int64_t query_heads) {
 
 std::vector<shape> scores_shapes(bool is_quick) {
     if (is_quick) {
-        return {scores_shape(2, 70, 16)};
+        return {scores_shape("bf16", 2, 70, 16), scores_shape("fp8", 2, 70, 16)};
     }
     std::vector<shape> all;
-    for (int64_t sequences : {1, 16, 64, 256}) {
-        for (int64_t tokens : {4096, 32768}) {
-            all.push_back(scores_shape(sequences, tokens, 64));
+    for (const char *element : {"bf16", "fp8"}) {
+        for (int64_t sequences : {1, 16, 64, 256}) {
+            for (int64_t tokens : {4096, 32768}) {
+                all.push_back(scores_shape(element, sequences, tokens, 64));
+            }
         }
     }
     return all;
@@ -62,20 +71,35 @@ index_scores_args scores_args_of(const shape &its) {
     return args;
 }
 
+void put_keys(index_scores_args *args, bool has_codes, const bf16 *keys, const e4m3 *codes,
+              const float *scales) {
+    args->keys = has_codes ? nullptr : keys;
+    args->key_codes = has_codes ? codes : nullptr;
+    args->key_scales = has_codes ? scales : nullptr;
+}
+
 const char *refuse_scores(const shape &its) {
+    if (!has_codes(its) && strcmp(its.element, "bf16") != 0) {
+        return "index_scores: element must be bf16 or fp8";
+    }
     if (its.head_dim != KEY_DIM) {
         return "index_scores: head_dim must be 128";
     }
     if (count_of({its.sequences, blocks_of(its)}) > LIST_MAX) {
         return "index_scores: the bench measures at most 16777216 blocks";
     }
-    return index_scores_refusal(scores_args_of(its));
+    bf16 key = {};
+    e4m3 code = {};
+    float scale = 1.0F;
+    index_scores_args args = scores_args_of(its);
+    put_keys(&args, has_codes(its), &key, &code, &scale);
+    return index_scores_refusal(args);
 }
 
 kref_work scores_work(const shape &its) {
     std::vector<int32_t> lengths = same_lengths(its.sequences, its.tokens);
     return kref_index_scores_work(to_int(its.sequences), lengths.data(), its.tokens,
-                                  its.query_heads);
+                                  its.query_heads, has_codes(its));
 }
 
 const char *scores_on_cpu(const index_scores_args &args, void *) {
@@ -83,6 +107,8 @@ const char *scores_on_cpu(const index_scores_args &args, void *) {
     index.queries = plain(args.queries);
     index.weights = plain(args.weights);
     index.keys = plain(args.keys);
+    index.key_codes = plain(args.key_codes);
+    index.key_scales = plain(args.key_scales);
     index.block_table = plain(args.block_table);
     index.lengths = plain(args.lengths);
     index.scores = plain(args.scores);
@@ -101,23 +127,31 @@ class scores_job : public kernel_job<index_scores_args> {
         : kernel_job(on, {index_scores, scores_on_cpu}),
           queries_(on, count_of({its.sequences, its.query_heads, KEY_DIM})),
           weights_(on, count_of({its.sequences, its.query_heads})),
-          keys_(on, count_of({its.sequences, blocks_of(its), its.block_tokens, KEY_DIM})),
+          keys_(on, has_codes(its) ? 0 : count_of({keys_of(its), KEY_DIM})),
+          key_codes_(on, has_codes(its) ? count_of({keys_of(its), KEY_DIM}) : 0),
+          key_scales_(on, has_codes(its) ? keys_of(its) : 0, 0x1p-8F),
           block_table_(on, scattered(its.sequences * blocks_of(its))),
           lengths_(on, same_lengths(its.sequences, its.tokens)),
           scores_(on, count_of({its.sequences, its.tokens})) {
         args_ = scores_args_of(its);
         args_.queries = queries_.data();
         args_.weights = weights_.data();
-        args_.keys = keys_.data();
+        put_keys(&args_, has_codes(its), keys_.data(), key_codes_.data(), key_scales_.data());
         args_.block_table = block_table_.data();
         args_.lengths = lengths_.data();
         args_.scores = scores_.data();
     }
 
   private:
+    static int64_t keys_of(const shape &its) {
+        return count_of({its.sequences, blocks_of(its), its.block_tokens});
+    }
+
     filled<bf16> queries_;
     filled<float> weights_;
     filled<bf16> keys_;
+    filled<e4m3> key_codes_;
+    repeated<float> key_scales_;
     array<int32_t> block_table_;
     array<int32_t> lengths_;
     array<float> scores_;

@@ -157,7 +157,8 @@ typedef enum sl_preempt_mode {
 typedef struct sl_admission {
     int64_t tokens;           /* at most so many this step; 0 = no cap */
     bool all_or_nothing;      /* BUDGET unless everything that is not cached fits this step */
-    int64_t reserve_tokens;   /* take blocks for so many tokens at once; 0 = as it grows */
+    int64_t reserve_tokens;   /* take blocks for so many tokens at once, all it needs until it has
+                                 them; 0 = as it grows */
     int64_t keep_free_blocks; /* SHORT unless so many blocks stay free */
     bool whole_prompt_fits;   /* SHORT unless all its known tokens would fit now */
 } sl_admission;

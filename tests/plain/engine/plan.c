@@ -249,6 +249,7 @@ static sl_answer admit(sl_plan *plan, sl_request *request, const sl_admission *a
         .tokens = hit_tokens + tokens,
         .reserve_tokens = admission->reserve_tokens,
         .fit_tokens = admission->whole_prompt_fits ? request->known_tokens : 0,
+        .known_tokens = request->known_tokens,
         .keep_free_blocks = admission->keep_free_blocks,
         .final_tokens = sli_request_final_tokens(&request->desc),
     };

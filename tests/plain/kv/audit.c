@@ -75,6 +75,9 @@ static void count_holds(const sli_pool *pool, const sli_context *context, uint32
         for (int64_t j = 0; j < context->windows[i].count; j++) {
             count_chain(pool, context->windows[i].blocks[j].first_page, holders);
         }
+        for (int64_t j = 0; j < context->windows[i].spare_count; j++) {
+            count_chain(pool, context->windows[i].spare[j], holders);
+        }
     }
 }
 

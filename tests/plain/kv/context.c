@@ -81,7 +81,8 @@ static int64_t count_free_hits(const sli_pool *pool, const sli_content_view *vie
 static void count_held(sli_context *context, const sli_pool *pool) {
     context->held_blocks = context->block_count * sli_pool_block_pages(pool);
     for (int i = 0; i < sli_pool_window_count(pool); i++) {
-        context->held_blocks += context->windows[i].count *
+        const sli_window *window = &context->windows[i];
+        context->held_blocks += (window->count + window->spare_count) *
                                 sli_pool_window_group(pool, i)->block_pages;
     }
 }
@@ -109,26 +110,16 @@ static void take_blocks(sli_context *context, sli_pool *pool, int64_t block_coun
     }
 }
 
-static int64_t reserved_tokens(const sli_pool *pool, const sli_acquisition *acquisition) {
-    return sli_pool_blocks_for(pool, acquisition->reserve_tokens) * pool->config.block_tokens;
-}
-
-/* Others reserve what the blocks of the first group have slots for; a state is one, however long
- * the reservation, and kept groups know theirs. */
-static int64_t window_tokens(const sli_window_site *site, const sli_acquisition *acquisition) {
-    sli_group_kind kind = site->group->kind;
-    return kind == SLI_GROUP_STATE || kind == SLI_GROUP_KEPT
-               ? acquisition->tokens
-               : max_of(acquisition->tokens, reserved_tokens(site->pool, acquisition));
-}
-
 /* Of a context that holds nothing. */
 static void begin_windows(sli_context *context, const sli_pool *pool, const sli_content_view *view,
                           const sli_acquisition *acquisition) {
     for (int i = 0; i < sli_pool_window_count(pool); i++) {
         context->windows[i].prompt_tokens = view->prompt_tokens;
         context->windows[i].computed_tokens = 0;
-        context->windows[i].reserved_tokens = reserved_tokens(pool, acquisition);
+        context->windows[i].known_tokens = max_of(view->prompt_tokens, acquisition->known_tokens);
+        context->windows[i].reserved_tokens = sli_pool_blocks_for(pool,
+                                                                  acquisition->reserve_tokens) *
+                                              pool->config.block_tokens;
     }
 }
 
@@ -141,7 +132,7 @@ static int64_t count_needs(const sli_context *context, const sli_pool *pool,
     for (int i = 0; i < sli_pool_window_count(pool); i++) {
         const sli_window_site site = site_of(pool, i);
         pages += sli_window_fit_need(&context->windows[i], &site, acquisition->hit_tokens,
-                                     window_tokens(&site, acquisition), acquisition->fit_tokens);
+                                     acquisition->tokens, acquisition->fit_tokens);
     }
     return pages;
 }
@@ -176,7 +167,7 @@ static sl_err share_and_take(sli_context *context, sli_pool *pool, const sli_con
     for (int i = 0; i < window_count; i++) {
         const sli_window_site site = site_of(pool, i);
         SL_TRY(sli_window_extend(&context->windows[i], &site, acquisition->hit_tokens,
-                                 window_tokens(&site, acquisition)));
+                                 acquisition->tokens));
     }
     return SL_OK;
 }

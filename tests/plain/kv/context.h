@@ -28,6 +28,7 @@ typedef struct sli_acquisition {
     int64_t tokens;           /* slots to reserve */
     int64_t reserve_tokens;   /* blocks to take at once, if more */
     int64_t fit_tokens;       /* must fit now, though not taken, if more */
+    int64_t known_tokens;     /* that steps may compute at once later, if more than the prompt */
     int64_t keep_free_blocks; /* must stay free */
     int64_t final_tokens;     /* most it will ever hold: room for the list of blocks */
 } sli_acquisition;

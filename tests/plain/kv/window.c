@@ -63,25 +63,66 @@ static kept_walk walk_kept(const sli_kept *kept, int64_t prompt_tokens, int64_t 
     return walk;
 }
 
-static int64_t kept_slots(const sli_window *window, const sli_kept *kept, int64_t tokens) {
-    int64_t prompt_tokens = window->prompt_tokens;
-    bool is_within = window->computed_tokens < prompt_tokens;
-    int64_t reserved = 0;
-    if (window->reserved_tokens > 0) {
-        int64_t last_tokens = max_of(window->reserved_tokens, prompt_tokens);
-        reserved = is_within ? walk_kept(kept, prompt_tokens, window->reserved_tokens).most
-                             : walk_kept(kept, prompt_tokens, last_tokens).slots;
-    }
-    bool keeps_all = is_within && !kept->is_rolling;
-    return max_of(reserved, keeps_all ? tokens : walk_kept(kept, prompt_tokens, tokens).slots);
-}
-
 /* The block behind the last one that slots up to `tokens` need. */
 static int64_t end_needed(const sli_window *window, const sli_group *group, int64_t tokens) {
     if (group->kind == SLI_GROUP_FIXED) {
         return group->fixed_blocks;
     }
-    return blocks_for(group, is_kept(group) ? kept_slots(window, group->kept, tokens) : tokens);
+    if (!is_kept(group)) {
+        return blocks_for(group, tokens);
+    }
+    bool keeps_all = window->computed_tokens < window->prompt_tokens && !group->kept->is_rolling;
+    return blocks_for(
+        group, keeps_all ? tokens : walk_kept(group->kept, window->prompt_tokens, tokens).slots);
+}
+
+/* ---- Reservations ---- */
+
+/* Blocks that so many tokens in a row lie in at most, wherever they begin. */
+static int64_t most_spanned(const sli_group *group, int64_t tokens) {
+    int64_t most = 0;
+    for (int64_t first = 0; first < group->block_tokens; first++) {
+        most = max_of(most, (first + tokens - 1) / group->block_tokens + 1);
+    }
+    return most;
+}
+
+/* Of a rule for thrown out tokens: while some of what was known is missing all of it may come. */
+static int64_t reserved_slots(const sli_window *window, const sli_kept *kept, bool is_whole) {
+    int64_t prompt_tokens = window->prompt_tokens;
+    int64_t reserved = window->reserved_tokens;
+    if (is_whole) {
+        return walk_kept(kept, prompt_tokens, reserved).slots;
+    }
+    int64_t known = window->known_tokens < reserved ? window->known_tokens : reserved;
+    return max_of(kept->is_rolling ? 0 : known, walk_kept(kept, prompt_tokens, reserved).most);
+}
+
+/* Blocks that a reservation holds at least, as many as may be needed before it is used up. */
+static int64_t reserved_blocks(const sli_window *window, const sli_group *group) {
+    int64_t tokens = window->reserved_tokens;
+    bool is_whole = window->computed_tokens >= window->known_tokens;
+    if (tokens == 0 || window->computed_tokens > tokens) {
+        return 0;
+    }
+    if (is_kept(group)) {
+        return blocks_for(group, reserved_slots(window, group->kept, is_whole));
+    }
+    int64_t all = blocks_for(group, tokens);
+    int64_t known = is_whole ? 0 : blocks_for(group, window->known_tokens);
+    int64_t needed = all;
+    if (group->kind == SLI_GROUP_FIXED) {
+        return group->fixed_blocks;
+    } else if (group->kind == SLI_GROUP_STATE) {
+        needed = 2; /* that of before the step and that of behind it */
+        known = 0;
+    } else if (group->kind == SLI_GROUP_SLIDING) {
+        needed = most_spanned(group, group->span_tokens);
+    } else if (group->kind == SLI_GROUP_CHUNKED) {
+        needed = group->span_tokens / group->block_tokens;
+    }
+    needed = max_of(needed, known);
+    return needed < all ? needed : all;
 }
 
 /* ---- Looking up ---- */
@@ -151,6 +192,21 @@ sl_err sli_window_share(sli_window *window, const sli_window_site *site,
     return SL_OK;
 }
 
+/* The blocks of its reservation that stand empty. */
+static int64_t wanted_spare(const sli_window *window, const sli_group *group) {
+    return max_of(0, reserved_blocks(window, group) - window->count);
+}
+
+static void add_spare(sli_window *window, uint32_t first_page) {
+    if (window->spare_count == window->spare_capacity) {
+        window->spare_capacity = window->spare_capacity > 0 ? 2 * window->spare_capacity : 8;
+        window->spare = realloc(window->spare,
+                                (size_t)window->spare_capacity * sizeof *window->spare);
+        SL_ASSERT(window->spare != NULL);
+    }
+    window->spare[window->spare_count++] = first_page;
+}
+
 /* The positions that are missing: from *from up to the answer. A state skips all but the last. */
 static int64_t missing_range(const sli_window *window, const sli_window_site *site,
                              int64_t prefix_tokens, int64_t tokens, int64_t *from) {
@@ -164,9 +220,14 @@ static int64_t missing_range(const sli_window *window, const sli_window_site *si
 
 int64_t sli_window_need(const sli_window *window, const sli_window_site *site,
                         int64_t prefix_tokens, int64_t tokens) {
+    const sli_group *group = site->group;
     int64_t from;
     int64_t end = missing_range(window, site, prefix_tokens, tokens, &from);
-    return max_of(0, end - from) * site->group->block_pages;
+    int64_t held = window->count + prefix_tokens / group->block_tokens -
+                   first_kept(group, prefix_tokens);
+    int64_t filled = held + max_of(0, end - from);
+    int64_t wanted = max_of(filled, reserved_blocks(window, group));
+    return max_of(0, wanted - held - window->spare_count) * group->block_pages;
 }
 
 int64_t sli_window_fit_need(const sli_window *window, const sli_window_site *site,
@@ -185,8 +246,13 @@ sl_err sli_window_extend(sli_window *window, const sli_window_site *site, int64_
     int64_t from;
     int64_t end = missing_range(window, site, prefix_tokens, tokens, &from);
     for (int64_t position = from; position < end; position++) {
-        uint32_t first_page = sli_pool_take_chain(site->pool, site->group->block_pages);
+        bool has_spare = window->spare_count > 0;
+        uint32_t first_page = has_spare ? window->spare[--window->spare_count]
+                                        : sli_pool_take_chain(site->pool, site->group->block_pages);
         SL_TRY(append(window, position, first_page));
+    }
+    while (window->spare_count < wanted_spare(window, site->group)) {
+        add_spare(window, sli_pool_take_chain(site->pool, site->group->block_pages));
     }
     return SL_OK;
 }
@@ -235,22 +301,23 @@ static bool is_shared(const sli_window_site *site, const sli_content_view *view,
 
 /* What stays has moved together. */
 static void shrink(sli_window *window, const sli_window_site *site, int64_t tokens) {
-    window->computed_tokens = tokens;
     int64_t end = end_needed(window, site->group, tokens);
     while (window->count > end) {
-        sli_pool_release_chain(site->pool, window->blocks[--window->count].first_page);
+        add_spare(window, window->blocks[--window->count].first_page);
         window->end_block = window->count;
     }
 }
 
-void sli_window_slide(sli_window *window, const sli_window_site *site, const sli_content_view *view,
-                      int64_t tokens, bool gives_blank) {
-    if (is_kept(site->group)) {
-        if (gives_blank) {
-            shrink(window, site, tokens);
-        }
-        return;
+/* What its reservation does not want goes back. */
+static void give_spare(sli_window *window, const sli_window_site *site) {
+    while (window->spare_count > wanted_spare(window, site->group)) {
+        sli_pool_release_chain(site->pool, window->spare[--window->spare_count]);
     }
+}
+
+/* Of what a window has passed. */
+static void pass(sli_window *window, const sli_window_site *site, const sli_content_view *view,
+                 int64_t tokens, bool gives_blank) {
     int64_t first = first_kept(site->group, tokens);
     int64_t passed = 0;
     while (passed < window->count && window->blocks[passed].position < first) {
@@ -265,7 +332,11 @@ void sli_window_slide(sli_window *window, const sli_window_site *site, const sli
             is_found = false;
         }
         if (is_found || gives_blank) {
-            sli_pool_release_chain(site->pool, block->first_page);
+            if (is_found) {
+                sli_pool_release_chain(site->pool, block->first_page);
+            } else {
+                add_spare(window, block->first_page);
+            }
             window->blocks[i].position = -1;
         } else {
             kept++;
@@ -281,10 +352,29 @@ void sli_window_slide(sli_window *window, const sli_window_site *site, const sli
     window->count = to;
 }
 
+void sli_window_slide(sli_window *window, const sli_window_site *site, const sli_content_view *view,
+                      int64_t tokens, bool gives_blank) {
+    if (gives_blank) {
+        window->computed_tokens = tokens;
+    }
+    if (!is_kept(site->group)) {
+        pass(window, site, view, tokens, gives_blank);
+    } else if (gives_blank) {
+        shrink(window, site, tokens);
+    }
+    if (gives_blank) {
+        give_spare(window, site);
+    }
+}
+
 void sli_window_release(sli_window *window, const sli_window_site *site) {
+    while (window->spare_count > 0) {
+        sli_pool_release_chain(site->pool, window->spare[--window->spare_count]);
+    }
     while (window->count > 0) {
         sli_pool_release_chain(site->pool, window->blocks[--window->count].first_page);
     }
     free(window->blocks);
+    free(window->spare);
     *window = (sli_window){0};
 }

@@ -4,7 +4,8 @@
  * Floor kv. Between steps it holds the blocks from the first one kept at its computed tokens on
  * (see kv/layout_held.h); those that it has passed go back. Its contents are findable like those of
  * the first group, but a prefix can only be continued where all that is kept at its end is there.
- * Of a kept group the first so many blocks are held: what stays of its rows moves together.
+ * Of a kept group the first so many blocks are held: what stays of its rows moves together. A
+ * reservation holds as many blocks as can ever be needed before it is used up.
  */
 #ifndef SLUICE_KV_WINDOW_H
 #define SLUICE_KV_WINDOW_H
@@ -21,10 +22,14 @@ typedef struct sli_window {
     sli_window_block *blocks; /* by position */
     int64_t count;
     int64_t capacity;
-    int64_t end_block;     /* behind the last one ever taken; of a kept group behind the last one */
-    int64_t prompt_tokens; /* of a kept group, as are the next */
+    int64_t end_block; /* behind the last one ever taken; of a kept group behind the last one */
+    uint32_t *spare;   /* the first pages of blocks that a reservation holds besides */
+    int64_t spare_count;
+    int64_t spare_capacity;
+    int64_t prompt_tokens;
+    int64_t known_tokens;    /* at the start: a step may compute them all */
+    int64_t reserved_tokens; /* at the start; 0 = none */
     int64_t computed_tokens; /* when a step ended last */
-    int64_t reserved_tokens; /* at the start */
 } sli_window;
 
 /* A window of a pool: its group, and the number by which its contents are known. */
@@ -74,7 +79,7 @@ void sli_window_retract(sli_window *window, const sli_window_site *site, int64_t
 void sli_window_slide(sli_window *window, const sli_window_site *site, const sli_content_view *view,
                       int64_t tokens, bool gives_blank);
 
-/* Gives everything back, the deepest first, and frees the memory of the list. */
+/* Gives everything back, what is spare and then the deepest first, and frees the memory. */
 void sli_window_release(sli_window *window, const sli_window_site *site);
 
 #endif

@@ -303,7 +303,7 @@ static void says_why_a_file_cannot_be_read(void **state) {
                          SL_ERR_CONFIG);
     }
     assert_string_equal(messages_of(&bed),
-                        "none.yaml: cannot read 'none.yaml': No such file or directory\n"
+                        "none.yaml: cannot be read: No such file or directory\n"
                         "sub: expected a file, found the directory 'sub'\n"
                         "a.yaml:2:10: extends: cannot read 'none.yaml': No such file or directory\n"
                         "b.yaml:1:10: extends: expected the name of one file\n");

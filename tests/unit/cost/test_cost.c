@@ -339,6 +339,23 @@ static void a_small_cache_and_a_kernel_are_assumed(void **state) {
     phrases kernel = assumed_by(SLI_COST_AUTO, &subject);
     assert_true(says(&kernel, "fa1 attention at 32.5 % of the peak of bf16: 25 to 40 % on A100"));
     assert_int_equal(kernel.count, waiting.count + 1);
+    assert_false(says(&kernel, "copied"));
+    subject.attention.is_copied = true;
+    phrases copied = assumed_by(SLI_COST_AUTO, &subject);
+    assert_true(
+        says(&copied, "a cache that is copied in each step at the share of matrix products"));
+}
+
+/* pnorm was fitted to caches that grow in place. */
+static void a_copied_cache_was_not_measured(void **state) {
+    (void)state;
+    sli_cost_subject subject = subject_of(llama, "bf16", "bf16");
+    const sli_cost_config config = {.kind = SLI_COST_AUTO};
+    sli_cost_choice choice;
+    subject.attention.is_copied = true;
+    assert_int_equal(sli_cost_choose(&arena, &config, &subject, &choice), SL_OK);
+    assert_string_equal(choice.name, "roofline");
+    assert_string_equal(choice.unfitted, "a cache that is copied");
 }
 
 /* What the profile assumes of attention kernels is not used. */
@@ -377,6 +394,7 @@ int main(void) {
         cmocka_unit_test(too_many_growths_are_refused),
         cmocka_unit_test(a_roofline_is_assumed),
         cmocka_unit_test(a_small_cache_and_a_kernel_are_assumed),
+        cmocka_unit_test(a_copied_cache_was_not_measured),
         cmocka_unit_test(a_roofline_names_no_figure_it_does_not_use),
         cmocka_unit_test(fixed_costs_assume_nothing),
     };

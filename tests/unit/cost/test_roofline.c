@@ -283,6 +283,22 @@ static void a_kernel_has_a_share_of_the_peak_of_its_own(void **state) {
             compute_ns(2048 * 32 * 126976.0));
 }
 
+/* 4,096 bytes a token: read by attention, read and written to be copied, and the new one written.
+ */
+static void a_copied_cache_is_moved_three_times(void **state) {
+    (void)state;
+    const sli_architecture *model = layer_of(
+        4096, "{type: gqa, q_heads: 32, kv_heads: 8, head_dim: 128}", "none");
+    sli_cost_subject subject = subject_of(model, 1, "bf16", "bf16");
+    subject.attention.is_copied = true;
+    served made = serve_as(&arena, &subject);
+    sl_batch_shape rows = {0};
+    add_decode_row(&rows, &made.growths, 10000);
+    add_decode_row(&rows, &made.growths, 500);
+    is_near(time_step(&made, &rows).cause_ns[SL_CAUSE_ATTENTION],
+            memory_ns(4096 * (3 * 10500.0 + 2)));
+}
+
 /* V3.2: 2,048 latents and all index keys of 256 bytes; 100,000 tokens more add index keys alone. */
 static void sparse_attention_reads_its_top_and_the_index(void **state) {
     (void)state;
@@ -614,6 +630,7 @@ int main(void) {
         cmocka_unit_test(a_chunk_expands_its_prefix_again),
         cmocka_unit_test(latents_are_put_as_they_are_asked_to),
         cmocka_unit_test(a_kernel_has_a_share_of_the_peak_of_its_own),
+        cmocka_unit_test(a_copied_cache_is_moved_three_times),
         cmocka_unit_test(sparse_attention_reads_its_top_and_the_index),
         cmocka_unit_test(a_window_caps_what_is_read),
         cmocka_unit_test(entries_are_chosen_by_their_index),

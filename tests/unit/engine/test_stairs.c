@@ -41,6 +41,7 @@ static int64_t stairs_below(const sli_stairs *stairs, int64_t tokens) {
 static void assert_member(const sli_stairs *stairs, int64_t tokens) {
     int64_t here = stairs_below(stairs, tokens);
     assert_int_equal(sli_stairs_at(stairs, tokens), here);
+    assert_int_equal(sli_stairs_is_rising(stairs, tokens), stairs_below(stairs, tokens + 1) > here);
     int64_t gain = sli_stairs_to_next(stairs, tokens);
     if (here == stairs->top) {
         assert_int_equal(gain, INT64_MAX);

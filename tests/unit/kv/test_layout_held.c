@@ -121,6 +121,36 @@ static void no_step_holds_more_than_the_peak_and_one_holds_it(void **state) {
     }
 }
 
+/* ---- Reservations ---- */
+
+/* Most blocks of the steps that end at a token: any within the first `known` ones, behind them of
+ * one token. */
+static int64_t most_blocks(const sli_group *group, int64_t known, int64_t end) {
+    int64_t most = 0;
+    for (int64_t begin = end <= known ? 0 : end - 1; begin < end; begin++) {
+        most = sli_max_i64(most, count_blocks(group, begin, end));
+    }
+    return most;
+}
+
+/* And not more than that, once it is for so many tokens that a window has begun everywhere. */
+static void a_reservation_is_enough_whatever_the_steps(void **state) {
+    (void)state;
+    static const int64_t known[] = {0, 1, 2, 17, 40, 96, 150};
+    for (size_t i = 0; i < COUNT_OF(samples); i++) {
+        const sli_group *group = &samples[i];
+        int64_t turned_tokens = 150 + group->span_tokens + 2 * group->block_tokens;
+        for (size_t j = 0; j < COUNT_OF(known); j++) {
+            int64_t most = count_blocks(group, 0, 0);
+            for (int64_t tokens = 1; tokens <= turned_tokens; tokens++) {
+                most = sli_max_i64(most, most_blocks(group, known[j], tokens));
+                assert_true(most <= sli_group_reserved_blocks(group, 1, known[j], tokens));
+            }
+            assert_int_equal(sli_group_reserved_blocks(group, 1, known[j], turned_tokens), most);
+        }
+    }
+}
+
 /* ---- Waste ---- */
 
 /* Rows of a store in the blocks that are held, block by block. */
@@ -210,6 +240,21 @@ static void reserved_pages_are_wasted_and_ignored_windows_are_not(void **state) 
     layout = layout_with(model, &options);
     assert_int_equal(sli_layout_waste_bytes(&layout, model, &options, 8192), 0);
     assert_int_equal(sli_layout_waste_bytes(&layout, model, &options, 8193), 24 * 2048 * 15);
+}
+
+/* By hand: pages of Gemma 3 27B are those of its 10 full layers, 1.25 MiB, so its 52 windows take 6
+ * of them, 8 layers of which are padding. At 1,024 tokens, where nothing has left a window, that is
+ * 64 (1 + 6) pages or 560 MiB; without windows 64 pages of 62 layers, 496 MiB. */
+static void windows_that_are_not_passed_cost_their_padding(void **state) {
+    (void)state;
+    const sli_architecture *model = model_of("gemma-3-27b");
+    sli_layout_options options = options_of(model);
+    sli_layout layout = layout_with(model, &options);
+    assert_int_equal(sli_layout_pages(&layout, 1024), 448);
+    assert_int_equal(448 * layout.page_bytes, INT64_C(560) << 20);
+    options.window_pages = SLI_WINDOW_IGNORED;
+    layout = layout_with(model, &options);
+    assert_int_equal(sli_layout_pages(&layout, 1024) * layout.page_bytes, INT64_C(496) << 20);
 }
 
 /* ---- Rows that wait in bf16 ---- */
@@ -323,8 +368,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holds_the_blocks_that_a_list_has),
         cmocka_unit_test(no_step_holds_more_than_the_peak_and_one_holds_it),
+        cmocka_unit_test(a_reservation_is_enough_whatever_the_steps),
         cmocka_unit_test(waste_is_what_no_row_fills),
         cmocka_unit_test(reserved_pages_are_wasted_and_ignored_windows_are_not),
+        cmocka_unit_test(windows_that_are_not_passed_cost_their_padding),
         cmocka_unit_test(waste_is_what_does_not_wait_in_its_buffer),
         cmocka_unit_test(every_model_has_room_for_what_it_keeps),
     };

@@ -182,6 +182,51 @@ static void no_step_holds_more_than_the_peak_and_one_holds_it(void **state) {
     }
 }
 
+/* Steps within what is known, then of one token; both are more than the prompt where a request is
+ * computed again. */
+static int64_t most_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t known,
+                          int64_t tokens) {
+    int64_t most = 0;
+    for (int64_t end = 1; end <= tokens; end++) {
+        for (int64_t begin = end <= known ? 0 : end - 1; begin < end; begin++) {
+            most = sli_max_i64(most, sli_kept_step_slots(kept, prompt_tokens, begin, end));
+        }
+    }
+    return most;
+}
+
+static void a_reservation_is_enough_whatever_the_steps(void **state) {
+    (void)state;
+    for (size_t rule = 0; rule < COUNT_OF(rules); rule++) {
+        sli_layout layout = layout_around(&rules[rule], COUNT_OF(others), 1);
+        const sli_group *group = &layout.groups[1];
+        for (int64_t prompt_tokens = 1; prompt_tokens <= 240; prompt_tokens += 7) {
+            for (int64_t known = prompt_tokens; known <= 240; known += 31) {
+                assert_int_equal(sli_group_reserved_blocks(group, prompt_tokens, known, 240),
+                                 most_slots(group->kept, prompt_tokens, known, 240));
+                assert_int_equal(sli_group_reserved_blocks(group, prompt_tokens, 0, 240),
+                                 sli_kept_slots(group->kept, prompt_tokens, 240));
+            }
+        }
+    }
+}
+
+/* The most is at neither end for the rule of 0.4 up to 90 rows and 1 of 3 behind the prompt. */
+static void there_is_room_for_the_reservation_of_any_prompt(void **state) {
+    (void)state;
+    for (size_t rule = 0; rule < COUNT_OF(rules); rule++) {
+        sli_layout layout = layout_around(&rules[rule], COUNT_OF(others), 1);
+        for (int64_t tokens = 16; tokens <= 400; tokens += 16) {
+            int64_t most = 0;
+            for (int64_t prompt_tokens = 1; prompt_tokens <= tokens; prompt_tokens++) {
+                most = sli_max_i64(most, sli_group_reserved_blocks(&layout.groups[1], prompt_tokens,
+                                                                   prompt_tokens, tokens));
+            }
+            assert_int_equal(sli_layout_reserved_pages(&layout, tokens - 3), 3 * most);
+        }
+    }
+}
+
 /* Where nobody says what the prompt is, all of it is. */
 static void all_tokens_are_prompt_unless_it_is_given(void **state) {
     (void)state;
@@ -204,6 +249,8 @@ int main(void) {
         cmocka_unit_test(layers_that_read_what_others_keep_take_no_pages),
         cmocka_unit_test(slots_without_a_row_are_wasted),
         cmocka_unit_test(no_step_holds_more_than_the_peak_and_one_holds_it),
+        cmocka_unit_test(a_reservation_is_enough_whatever_the_steps),
+        cmocka_unit_test(there_is_room_for_the_reservation_of_any_prompt),
         cmocka_unit_test(all_tokens_are_prompt_unless_it_is_given),
     };
     return cmocka_run_group_tests(tests, NULL, release);

@@ -216,7 +216,7 @@ static void batches_take_the_way_that_is_asked_for(void **state) {
     for (const sli_embedded *row = sli_model_files; row->name != NULL; row++) {
         const sli_architecture *model = read_model(row->name);
         sli_growth_list growths;
-        assert_true(sli_opcount_growths(model, &growths));
+        assert_true(sli_opcount_growths(model, false, &growths));
         latent_count += sli_attention_has_latents(model) ? 1 : 0;
         for (int way = SLI_LATENT_AS_MODEL; way <= SLI_LATENT_EXPANDED; way++) {
             sl_batch_shape decode = {0};

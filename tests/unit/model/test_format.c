@@ -72,6 +72,60 @@ static void heads_add_up(void **state) {
     }
 }
 
+/* ---- Names ---- */
+
+/* vLLM's --kv-cache-dtype and --dtype, November 2026. */
+static void formats_have_the_names_of_engines(void **state) {
+    (void)state;
+    static const char *const bf16[] = {"bf16", "bfloat16", "fp16", "float16", "half"};
+    static const char *const fp8[] = {"fp8", "fp8_e4m3", "fp8_e5m2"};
+    for (size_t i = 0; i < COUNT_OF(bf16); i++) {
+        assert_string_equal(sli_cache_format_find(bf16[i])->name, "bf16");
+        assert_string_equal(sli_weight_format_find(bf16[i])->name, "bf16");
+    }
+    for (size_t i = 0; i < COUNT_OF(fp8); i++) {
+        assert_string_equal(sli_cache_format_find(fp8[i])->name, "fp8");
+        assert_string_equal(sli_weight_format_find(fp8[i])->name, "fp8");
+    }
+    assert_string_equal(sli_cache_format_find("auto")->name, "bf16");
+    assert_null(sli_weight_format_find("auto"));
+    assert_null(sli_cache_format_find("fp32"));
+}
+
+static void all_weight_formats_are_named_in_order(void **state) {
+    (void)state;
+    size_t i = 0;
+    for (; sli_weight_formats[i].name != NULL; i++) {
+        assert_string_equal(sli_weight_format_names[i], sli_weight_formats[i].name);
+    }
+    assert_null(sli_weight_format_names[i]);
+}
+
+static void is_plainly(const char *name, const char *plainest, int kept_count,
+                       const sli_row_sort *sorts) {
+    bool kept[SLI_ROW_COUNT] = {false};
+    for (int i = 0; i < kept_count; i++) {
+        kept[sorts[i]] = true;
+    }
+    const sli_cache_format *found = sli_cache_format_plainest(sli_cache_format_find(name), kept);
+    assert_string_equal(found->name, plainest);
+}
+
+static void some_formats_do_no_more_than_plainer_ones(void **state) {
+    (void)state;
+    const sli_row_sort rows[] = {SLI_ROW_KEY, SLI_ROW_VALUE};
+    const sli_row_sort latents[] = {SLI_ROW_LATENT, SLI_ROW_INDEX};
+    is_plainly("kivi2", "kivi2", 2, rows);
+    is_plainly("kivi2", "bf16", 2, latents);
+    is_plainly("kvquant_nuq3", "bf16", 1, latents);
+    is_plainly("fp8_ds_mla", "fp8", 2, rows);
+    is_plainly("fp8_ds_mla", "fp8_ds_mla", 1, latents);
+    is_plainly("fp8_ds_mla_mxfp4", "fp8_ds_mla", 1, latents);
+    is_plainly("fp8_ds_mla_mxfp4", "fp8_ds_mla_mxfp4", 2, latents);
+    is_plainly("int8", "int8", 2, rows);
+    is_plainly("int8", "bf16", 0, rows);
+}
+
 /* ---- KIVI ---- */
 
 enum { WIDTH = 128 };
@@ -167,6 +221,27 @@ static void kivi_in_four_bits_has_five(void **state) {
     }
 }
 
+/* Where 32 rows wait, of 498 tokens 18 keys do: 498 = 15 x 32 + 18. Quantised rows stay as they
+ * are. */
+static void kivi_may_have_fewer_rows_wait(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t row_bytes;
+    } formats[] = {{"kivi2_r32", 48}, {"kivi4_r32", 80}};
+    for (size_t i = 0; i < COUNT_OF(formats); i++) {
+        const sli_cache_format *format = sli_cache_format_find(formats[i].name);
+        assert_non_null(format);
+        assert_int_equal(sli_format_rows_bytes(format, SLI_ROW_KEY, 1, WIDTH, 498, 498),
+                         18 * 256 + 480 * formats[i].row_bytes);
+        assert_int_equal(sli_format_rows_bytes(format, SLI_ROW_VALUE, 1, WIDTH, 498, 498),
+                         32 * 256 + 466 * formats[i].row_bytes);
+        assert_int_equal(sli_format_residual_most(format, SLI_ROW_KEY), 32);
+        assert_int_equal(sli_format_residual_most(format, SLI_ROW_VALUE), 32);
+        assert_int_equal(sli_format_residual_most(format, SLI_ROW_LATENT), 0);
+    }
+}
+
 /* ---- KVQuant and TurboQuant ---- */
 
 /* Bytes of the keys and the values that a token leaves in a layer. */
@@ -249,11 +324,15 @@ int main(void) {
         cmocka_unit_test(a_part_of_a_group_is_a_whole_one),
         cmocka_unit_test(without_a_residual_rows_add_up),
         cmocka_unit_test(heads_add_up),
+        cmocka_unit_test(formats_have_the_names_of_engines),
+        cmocka_unit_test(all_weight_formats_are_named_in_order),
+        cmocka_unit_test(some_formats_do_no_more_than_plainer_ones),
         cmocka_unit_test(kivi_has_the_bits_of_its_formula),
         cmocka_unit_test(kivi_has_the_bits_of_its_mean_residual),
         cmocka_unit_test(kivi_is_what_its_buffers_hold),
         cmocka_unit_test(the_latest_rows_are_those_that_wait),
         cmocka_unit_test(kivi_in_four_bits_has_five),
+        cmocka_unit_test(kivi_may_have_fewer_rows_wait),
         cmocka_unit_test(kvquant_keeps_codes_outliers_and_pointers),
         cmocka_unit_test(kvquant_has_the_published_widths),
         cmocka_unit_test(turboquant_has_its_nominal_widths),

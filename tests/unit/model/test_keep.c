@@ -109,7 +109,7 @@ static void a_batch_is_counted_over_what_stays(void **state) {
     const sli_architecture *cut = cut_by("llama-3.1-8b", &keep_h2o);
     const sli_layer_run *runs = cut->layers.rows;
     sli_growth_list growths;
-    assert_true(sli_opcount_growths(cut, &growths));
+    assert_true(sli_opcount_growths(cut, false, &growths));
     assert_int_equal(growths.count, 1);
     sl_batch_shape shape = {.tokens = 2, .sequences = 2, .decodes = 2, .decode_kv_tokens = 1712};
     shape.decode_visible[0] = sli_growth_request_pairs(&growths.rows[0], 1000, 1202, 1) +
@@ -138,7 +138,7 @@ static void a_chunk_is_counted_over_what_it_sees(void **state) {
         const sli_architecture *cut = cut_by("llama-3.1-8b", &keeps[i]);
         const sli_layer_run *runs = cut->layers.rows;
         sli_growth_list growths;
-        assert_true(sli_opcount_growths(cut, &growths));
+        assert_true(sli_opcount_growths(cut, false, &growths));
         sl_batch_shape shape = {.tokens = 100, .sequences = 1, .prefills = 1};
         shape.prefill_tokens = 100;
         shape.prefill_kv_tokens = shape.prefill_kv_max = 1000;

@@ -232,8 +232,9 @@ typedef struct totals {
     double new_bytes;
 } totals;
 
-static totals sum_cores(const sli_architecture *model, const sli_cache_format *cache, int64_t tp,
-                        const sli_growth_list *growths, const sl_batch_shape *shape) {
+static totals sum_cores_of(const sli_architecture *model, const sli_cache_format *cache, int64_t tp,
+                           const sli_growth_list *growths, const sl_batch_shape *shape,
+                           bool is_copied) {
     const sli_layer_run *rows = model->layers.rows;
     totals sum = {0};
     sli_batch_sums sums;
@@ -244,6 +245,9 @@ static totals sum_cores(const sli_architecture *model, const sli_cache_format *c
         sli_core_count counts[] = {
             sli_opcount_decodes(facts, cache, SLI_LATENT_AS_MODEL, tp, growths),
             sli_opcount_chunks(facts, cache, SLI_LATENT_AS_MODEL, tp, growths)};
+        if (is_copied) {
+            sli_opcount_add_copies(facts, cache, tp, growths, &counts[0], &counts[1]);
+        }
         for (int phase = 0; phase < 2; phase++) {
             sum.flops += layers * sli_linear_at(&counts[phase].flops, &sums);
             sum.moved_bytes += layers * sli_linear_at(&counts[phase].moved_bytes, &sums);
@@ -251,6 +255,11 @@ static totals sum_cores(const sli_architecture *model, const sli_cache_format *c
         }
     }
     return sum;
+}
+
+static totals sum_cores(const sli_architecture *model, const sli_cache_format *cache, int64_t tp,
+                        const sli_growth_list *growths, const sl_batch_shape *shape) {
+    return sum_cores_of(model, cache, tp, growths, shape, false);
 }
 
 static sli_products sum_products(const sli_architecture *model, const sli_weight_format *weights,
@@ -273,7 +282,7 @@ static sli_products sum_products(const sli_architecture *model, const sli_weight
 
 static sli_growth_list growths_of(const sli_architecture *model) {
     sli_growth_list growths;
-    if (!sli_opcount_growths(model, &growths)) {
+    if (!sli_opcount_growths(model, false, &growths)) {
         fail_msg("%s needs too many sums", model->id);
     }
     return growths;
@@ -312,6 +321,65 @@ static void decode_rows_count_as_sequences_do(void **state) {
             }
         }
     }
+}
+
+/* ---- Caches that are copied ---- */
+
+/* What copies add to a batch, in bytes; nothing else may change. */
+static double copied_bytes(const sli_architecture *model, const sli_cache_format *cache,
+                           const sli_growth_list *growths, const sl_batch_shape *shape) {
+    totals plain = sum_cores_of(model, cache, 1, growths, shape, false);
+    totals copied = sum_cores_of(model, cache, 1, growths, shape, true);
+    equals(model, "core FLOPs", copied.flops, plain.flops);
+    equals(model, "new bytes", copied.new_bytes, plain.new_bytes);
+    return copied.moved_bytes - plain.moved_bytes;
+}
+
+/* All that a sequence keeps is read and written once, whatever the model; states are left alone.
+ * Of a chunk that sees all of it too, else no less than what is kept behind it. */
+static void a_copy_moves_what_is_kept_twice(void **state) {
+    (void)state;
+    static const int64_t lengths_tokens[] = {1, 2, 127, 128, 129, 2049, 8192, 32771};
+    static const char *const formats[] = {"bf16", "q4_0", "fp8_ds_mla"};
+    int copied_models = 0;
+    for (int m = 0; m < model_count; m++) {
+        sli_growth_list growths;
+        if (!sli_opcount_growths(models[m], true, &growths)) {
+            continue;
+        }
+        copied_models++;
+        for (size_t t = 0; t < sizeof lengths_tokens / sizeof lengths_tokens[0]; t++) {
+            sl_batch_shape decode = {0};
+            sl_batch_shape prompt = {0};
+            add_decode_row(&decode, &growths, lengths_tokens[t]);
+            add_prefill_chunk(&prompt, &growths, 0, lengths_tokens[t]);
+            for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
+                const sli_cache_format *cache = sli_cache_format_find(formats[f]);
+                double kept_bytes =
+                    (double)sli_state_kept(models[m], cache, lengths_tokens[t]).cached;
+                equals(models[m], "copies", copied_bytes(models[m], cache, &growths, &decode),
+                       2.0 * kept_bytes);
+                assert_true(copied_bytes(models[m], cache, &growths, &prompt) >= 2.0 * kept_bytes);
+            }
+        }
+    }
+    assert_true(copied_models > 50);
+}
+
+/* Llama 3.1 8B, 131,072 bytes a token: 3 sequences that decode behind 999, and a chunk of 100 that
+ * joins 50. */
+static void copies_of_a_batch_are_worked_by_hand(void **state) {
+    (void)state;
+    const sli_architecture *model = find_model("llama-3.1-8b");
+    sli_growth_list growths;
+    assert_true(sli_opcount_growths(model, true, &growths));
+    sl_batch_shape shape = {0};
+    for (int i = 0; i < 3; i++) {
+        add_decode_row(&shape, &growths, 1000);
+    }
+    add_prefill_chunk(&shape, &growths, 50, 100);
+    equals(model, "copies", copied_bytes(model, &sli_cache_formats[0], &growths, &shape),
+           2.0 * (3 * 1000 + 150) * 131072);
 }
 
 static void chunks_count_as_sequences_do(void **state) {
@@ -622,7 +690,7 @@ static void too_many_growths_are_told(void **state) {
                              "attention: {%s}\nffn: {none: none}\nlayers: [%s]\n",
                              attention, layers));
         sli_growth_list growths;
-        assert_int_equal(sli_opcount_growths(model, &growths), i <= SL_VISIBLE_MAX);
+        assert_int_equal(sli_opcount_growths(model, false, &growths), i <= SL_VISIBLE_MAX);
     }
 }
 
@@ -637,6 +705,8 @@ int main(void) {
         cmocka_unit_test(exact_flops_follow_parameters_and_pairs),
         cmocka_unit_test(cores_of_sequences_add_up_to_the_step),
         cmocka_unit_test(decode_rows_count_as_sequences_do),
+        cmocka_unit_test(a_copy_moves_what_is_kept_twice),
+        cmocka_unit_test(copies_of_a_batch_are_worked_by_hand),
         cmocka_unit_test(chunks_count_as_sequences_do),
         cmocka_unit_test(cores_of_a_batch_add_up),
         cmocka_unit_test(products_follow_the_parameters),

@@ -273,24 +273,24 @@ static void what_was_thrown_out_is_an_object(void **state) {
                                       {"4 %", "XSUM", -1, "another"}};
     sli_run_facts facts = {
         .slo = {.ttft_ns = SLI_SLO_NONE, .tpot_ns = SLI_SLO_NONE},
-        .keep = {.method = "h2o",
-                 .budget = "20 % of the prompt",
-                 .quality = given,
-                 .quality_count = 2},
+        .keep = {.method = "h2o", .budget = "20 % of the prompt"},
+        .quality = given,
+        .quality_count = 2,
     };
     sli_metrics metrics = {0};
     text t;
     open_text(&t);
     assert_int_equal(sli_json_run_write(t.file, &facts, &metrics), SL_OK);
-    struct json_object *keep = get(parse_text(&t), "keep");
+    struct json_object *run = parse_text(&t);
+    struct json_object *keep = get(run, "keep");
     assert_string_equal(json_object_get_string(get(keep, "method")), "h2o");
     assert_string_equal(json_object_get_string(get(keep, "budget")), "20 % of the prompt");
     assert_null(get(keep, "layers"));
     assert_string_equal(json_object_get_string(get(keep, "quality")), "not simulated");
-    struct json_object *rows = get(keep, "quality_given");
+    struct json_object *rows = get(run, "quality_given");
     assert_int_equal(json_object_array_length(rows), 2);
     struct json_object *first = json_object_array_get_idx(rows, 0);
-    assert_string_equal(json_object_get_string(get(first, "budget")), "20 %");
+    assert_string_equal(json_object_get_string(get(first, "setting")), "20 %");
     assert_string_equal(json_object_get_string(get(first, "measure")), "XSUM");
     assert_true(json_object_get_double(get(first, "figure")) == 11.25);
     assert_string_equal(json_object_get_string(get(first, "source")), "a paper");

@@ -218,6 +218,16 @@ static void long_numbers_widen_their_column(void **state) {
     free(text);
 }
 
+/* Two replicas of eight devices are not two devices. */
+static void devices_of_a_replica_are_told(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    facts.tp_count = 8;
+    char *text = summary_of_fixture(&facts, true);
+    expect(text, "llama-3.1-8b bf16 · 2 × 8 × h100-sxm, tp 8 · vllm_v1");
+    free(text);
+}
+
 static void lines_without_meaning_are_left_out(void **state) {
     (void)state;
     sli_run_facts facts = {.slo = {.ttft_ns = SLI_SLO_NONE, .tpot_ns = SLI_SLO_NONE}};
@@ -226,9 +236,14 @@ static void lines_without_meaning_are_left_out(void **state) {
     assert_string_equal(text, "seed 0\n"
                               "0 of 1 request finished · 1 rejected · 0.00 ms simulated\n"
                               "\n"
-                              "  no latencies: no measured request finished\n"
+                              "  no latencies: every request was rejected on arrival, as the "
+                              "warning says\n"
                               "\n"
                               "  digest 0000000000000000\n");
+    free(text);
+    metrics.arrived_count = 2; /* and one was cut off */
+    text = summary(&facts, &metrics);
+    expect(text, "  no latencies: no measured request finished\n");
     free(text);
 }
 
@@ -369,12 +384,12 @@ static void what_was_thrown_out_is_told_with_what_is_not_known(void **state) {
     expect(text, "  keep         h2o: 20 % of the prompt · quality is not simulated\n");
     free(text);
     facts.keep.layers = "9 in the first layer";
-    facts.keep.quality = &given;
-    facts.keep.quality_count = 1;
+    facts.quality = &given;
+    facts.quality_count = 1;
     text = summary_of_fixture(&facts, true);
     expect(text, "  keep         h2o: 20 % of the prompt · 9 in the first layer · quality is not "
                  "simulated\n"
-                 "  given        XSUM 11.3 · 20 % · a paper\n");
+                 "  quality      XSUM 11.3 with 20 % · a paper · given, not simulated\n");
     free(text);
 }
 
@@ -389,6 +404,7 @@ int main(void) {
         cmocka_unit_test(running_time_names_the_large_parts),
         cmocka_unit_test(shares_add_up_to_a_hundred),
         cmocka_unit_test(long_numbers_widen_their_column),
+        cmocka_unit_test(devices_of_a_replica_are_told),
         cmocka_unit_test(lines_without_meaning_are_left_out),
         cmocka_unit_test(times_have_the_unit_that_reads_best),
         cmocka_unit_test(says_when_results_are_partial),

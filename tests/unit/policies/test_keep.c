@@ -375,19 +375,6 @@ static void budgets_are_told_in_words(void **state) {
     assert_null(sli_keep_method(&none));
 }
 
-static void figures_about_quality_are_carried(void **state) {
-    (void)state;
-    sli_named it = choose("{method: snapkv, quality: [[1024 tokens, LongBench, 35.5, Li 2024], "
-                          "[4096 tokens, LongBench, 36, Li 2024]]}");
-    const sli_table *figures = sli_keep_figures(&it);
-    const sli_keep_quality *rows = figures->rows;
-    assert_int_equal(figures->count, 2);
-    assert_string_equal(rows[0].budget, "1024 tokens");
-    assert_string_equal(rows[1].measure, "LongBench");
-    assert_true(rows[0].figure == 35.5);
-    assert_string_equal(rows[1].source, "Li 2024");
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streaming_keeps_sinks_and_a_window),
@@ -401,7 +388,6 @@ int main(void) {
         cmocka_unit_test(rows_are_those_of_the_papers),
         cmocka_unit_test(settings_that_contradict_each_other_are_mistakes),
         cmocka_unit_test(budgets_are_told_in_words),
-        cmocka_unit_test(figures_about_quality_are_carried),
     };
     return cmocka_run_group_tests(tests, open_policies, release);
 }

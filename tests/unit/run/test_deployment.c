@@ -230,6 +230,111 @@ static void ways_and_kernels_reach_the_cost_model(void **state) {
     assert_true(attention_ns("attention.kernel=fa1", false) > chunk_ns);
 }
 
+/* ---- Room ---- */
+
+static bool fits_at(const char *model, const char *weights, int64_t tp) {
+    char text[512];
+    world w;
+    snprintf(text, sizeof text,
+             "model: {name: %s, weights: %s}\n"
+             "hardware: h200\n"
+             "workload: {source: poisson, rate: 1 /s, requests: 1, prompt: {fixed: 9 tokens}, "
+             "output: {fixed: 9 tokens}}\n",
+             model, weights);
+    char set[32];
+    snprintf(set, sizeof set, "replicas.tp=%lld", (long long)tp);
+    sl_err err = deploy_text(&w, text, set);
+    assert_true(err == SL_OK || err == SL_ERR_FIT || err == SL_ERR_CONFIG);
+    leave(&w);
+    return err == SL_OK;
+}
+
+/* The first format of weights in which a model fits on up to eight H200. */
+static const char *format_for(const char *model) {
+    for (const sli_weight_format *it = sli_weight_formats; it->name != NULL; it++) {
+        for (int64_t tp = 8; tp >= 1; tp /= 2) {
+            if (fits_at(model, it->name, tp)) {
+                return it->name;
+            }
+        }
+    }
+    return "none";
+}
+
+/* README.md says so. Eight H200 may hold 8 x 0.9 x 143,771 MiB, 1.085e12 bytes: in bf16 models of
+ * less than 543 billion parameters, in fp8 of 1,085, in 4.5 bits of 1,930. DeepSeek-V4-Pro has
+ * 1,600 billion, Kimi K3 2,780, which would be 4.25 bits in mxfp4: 1.477e12 bytes. */
+static void eight_h200_have_room_for_most_models(void **state) {
+    (void)state;
+    static const struct {
+        const char *weights;
+        const char *models[8];
+    } cases[] = {
+        {"fp8", {"deepseek-v3", "deepseek-v3.2", "glm-5", "glm-5.2", "kimi-k2", "kimi-k2.5", NULL}},
+        {"q4_0", {"deepseek-v4-pro", NULL}},
+        {"q1_0", {"kimi-k3", "kimi-k3.1-pro", NULL}},
+    };
+    int in_bf16 = 0;
+    for (const sli_embedded *file = sli_model_files; file->name != NULL; file++) {
+        const char *expected = "bf16";
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            for (size_t j = 0; cases[i].models[j] != NULL; j++) {
+                bool is_it = strcmp(cases[i].models[j], file->name) == 0;
+                expected = is_it ? cases[i].weights : expected;
+            }
+        }
+        const char *found = format_for(file->name);
+        if (strcmp(found, expected) != 0) {
+            fail_msg("%s fits in %s", file->name, found);
+        }
+        in_bf16 += strcmp(found, "bf16") == 0;
+    }
+    assert_int_equal(in_bf16, 65);
+}
+
+/* Blocks that were asked for are taken; where they do not fit a warning says what is missing. */
+static void blocks_without_room_are_a_warning(void **state) {
+    (void)state;
+    world w;
+    assert_int_equal(deploy(&w, "memory.kv_blocks=auto"), SL_OK);
+    int64_t blocks = w.deployment.budget.blocks;
+    leave(&w);
+    for (int more = 0; more < 2; more++) {
+        char set[48];
+        snprintf(set, sizeof set, "memory.kv_blocks=%lld", (long long)(blocks + more));
+        assert_int_equal(deploy(&w, set), SL_OK);
+        assert_int_equal(w.diag.warning_count, more);
+        assert_int_equal(w.deployment.budget.blocks, blocks + more);
+        leave(&w);
+    }
+    assert_int_equal(deploy(&w, "memory.kv_blocks=1000000"), SL_OK);
+    /* 2 MiB each; what is left is that of the blocks that fit and less than one more */
+    double missing_gib = (1000000.0 - (double)blocks) / 512.0;
+    double said_gib = 0.0;
+    assert_string_equal(w.diag.first->path, "memory.kv_blocks");
+    assert_int_equal(sscanf(w.diag.first->message,
+                            "taken as asked for, but h100-sxm at tp 1 has no room for so many: %lf "
+                            "GiB are missing on each device",
+                            &said_gib),
+                     1);
+    assert_true(said_gib <= missing_gib + 0.005 && said_gib >= missing_gib - 1.0 / 512.0 - 0.005);
+    leave(&w);
+}
+
+/* ---- Stages ---- */
+
+static void only_one_stage_can_run(void **state) {
+    (void)state;
+    world w;
+    assert_int_equal(deploy(&w, "replicas.pp=1"), SL_OK);
+    leave(&w);
+    assert_int_equal(deploy(&w, "replicas.pp=2"), SL_ERR_CONFIG);
+    assert_int_equal(w.diag.error_count, 1);
+    assert_string_equal(w.diag.first->path, "replicas.pp");
+    assert_non_null(strstr(w.diag.first->message, "runs have no pipeline stages yet"));
+    leave(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_every_format_by_its_name),
@@ -241,6 +346,9 @@ int main(void) {
         cmocka_unit_test(formats_reach_the_budget),
         cmocka_unit_test(the_engine_has_the_block_of_the_layout),
         cmocka_unit_test(windows_and_states_are_choices),
+        cmocka_unit_test(eight_h200_have_room_for_most_models),
+        cmocka_unit_test(blocks_without_room_are_a_warning),
+        cmocka_unit_test(only_one_stage_can_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,10 @@
 #include "models.h"
 
 #include "kv/budget.h"
+#include "kv/layout_held.h"
 #include "model/params.h"
+#include "run/keep.h"
+#include "run/plugins.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +13,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
@@ -178,18 +182,10 @@ static void weights_weigh_what_their_format_says(void **state) {
     assert_null(sli_weight_format_find("q9_9"));
 }
 
-/* KIVI, 32 layers of 8 heads: 384 tokens of 512 are shared, all quantised, or 500, of which 116
- * values wait in bf16. Of 100 tokens all wait. */
-static void shares_what_waits_in_bf16_too(void **state) {
+/* All 100 wait. */
+static void a_request_counts_with_what_waits_in_bf16(void **state) {
     (void)state;
-    sli_estimate_query query = query_of("gqa", 512, 2);
-    query.cache = sli_cache_format_find("kivi2");
-    query.shared_tokens = 384;
-    assert_int_equal(estimate_of(&query).cache.saved_bytes, 384 * 32 * 8 * (48 + 48));
-    query.shared_tokens = 500;
-    assert_int_equal(estimate_of(&query).cache.saved_bytes,
-                     INT64_C(32) * 8 * (500 * 48 + 384 * 48 + 116 * 256));
-    query = query_of("gqa", 100, 1);
+    sli_estimate_query query = query_of("gqa", 100, 1);
     query.cache = sli_cache_format_find("kivi2");
     assert_int_equal(estimate_of(&query).cache.request_bytes, 100 * 128 * KI);
 }
@@ -218,6 +214,7 @@ static void shares_the_rows_of_the_prefix_that_are_left(void **state) {
     static const char *const models[] = {"window", "chunk"};
     for (size_t m = 0; m < COUNT_OF(models); m++) {
         sli_estimate_query query = query_of(models[m], 1, 2);
+        query.block_tokens = 1;
         for (query.tokens = 1; query.tokens < 40; query.tokens++) {
             for (query.shared_tokens = 0; query.shared_tokens < query.tokens;
                  query.shared_tokens++) {
@@ -232,20 +229,112 @@ static void shares_the_rows_of_the_prefix_that_are_left(void **state) {
     }
 }
 
-/* By hand, of 200 tokens. 42 shared ones: 30 x 10 entries of 1,024 B and as many index keys of 256
- * B, no entry of 128 tokens, nothing of the window. 199: 49 of the 50 entries, the one of 128
- * tokens, and 127 rows of each window. */
+/* By hand, of 700 tokens that share 600, two blocks of 256: 30 x 128 entries of 1,024 B and as many
+ * index keys of 256 B, 31 x 4 entries of 128 tokens, nothing of the window. Of 600 tokens and 599:
+ * the rows 473 to 512 of the 61 windows besides. */
 static void shares_compressed_entries_and_no_compressor_state(void **state) {
     (void)state;
-    sli_estimate_query query = query_of("deepseek-v4-pro", 200, 2);
-    query.shared_tokens = 42;
-    assert_int_equal(estimate_of(&query).cache.prefix_bytes, 30 * 10 * (1024 + 256));
-    query.shared_tokens = 199;
-    assert_int_equal(estimate_of(&query).cache.prefix_bytes,
-                     30 * 49 * (1024 + 256) + 31 * 1024 + 61 * 127 * 1024);
+    const int64_t entries = 30 * 128 * (1024 + 256) + 31 * 4 * 1024;
+    sli_estimate_query query = query_of("deepseek-v4-pro", 700, 2);
+    query.shared_tokens = 600;
+    assert_int_equal(estimate_of(&query).cache.prefix_bytes, entries);
+    query.tokens = 600;
+    query.shared_tokens = 599;
+    assert_int_equal(estimate_of(&query).cache.prefix_bytes, entries + 61 * 40 * 1024);
     query = query_of("mamba-2-2.7b", 200, 2);
     query.shared_tokens = 199;
     assert_int_equal(estimate_of(&query).cache.prefix_bytes, 0);
+}
+
+/* ---- What a run shares ---- */
+
+/* The layout of a run, by the keys of a scenario. */
+static sli_layout layout_of_a_run(const sli_estimate_query *query) {
+    sli_layout layout;
+    char why[128];
+    const sli_layout_options options = {
+        .cache = query->cache,
+        .block_tokens = query->block_tokens,
+        .tp = query->placement.tp,
+        .max_batched_tokens = 8192,
+        .max_model_tokens = query->tokens,
+        .window_pages = query->window_pages,
+        .state_saves = query->state_saves,
+    };
+    assert_int_equal(sli_layout_make(query->architecture, &options, &layout, why, sizeof why),
+                     SL_OK);
+    return layout;
+}
+
+/* Every way to keep it of every model: found are whole blocks where a run finds any, and pages are
+ * those of a run. */
+static void shares_and_holds_what_a_run_does(void **state) {
+    (void)state;
+    static const char *const formats[] = {"bf16", "fp8", "kivi2"};
+    int64_t unshared_count[SLI_UNSHARED_STATES + 1] = {0};
+    for (const sli_embedded *file = sli_model_files; file->name != NULL; file++) {
+        for (int way = 0; way < 3 * 3 * 2; way++) {
+            sli_estimate_query query = query_of(file->name, 32 * KI, 2);
+            query.device = find_device("h200");
+            query.cache = sli_cache_format_find(formats[way % 3]);
+            query.window_pages = (sli_window_pages)(way / 3 % 3);
+            query.state_saves = (sli_state_saves)(way / 9);
+            query.shared_tokens = 20000;
+            sli_layout run = layout_of_a_run(&query);
+            sli_estimate estimate = estimate_of(&query);
+            int64_t found = 20000 / run.align_tokens * run.align_tokens;
+            assert_int_equal(estimate.sharing.tokens, run.is_shareable ? found : 0);
+            assert_int_equal(estimate.sharing.why == SLI_UNSHARED_NOTHING, run.is_shareable);
+            assert_true(run.is_shareable || estimate.cache.saved_bytes == 0);
+            assert_int_equal(estimate.fit.page_bytes, run.page_bytes);
+            assert_int_equal(estimate.fit.request_pages,
+                             sli_layout_peak_pages(&run, query.tokens, 1));
+            unshared_count[estimate.sharing.why]++;
+        }
+    }
+    assert_true(unshared_count[SLI_UNSHARED_NOTHING] > 0);
+    assert_true(unshared_count[SLI_UNSHARED_WAITING] > 0);
+    assert_true(unshared_count[SLI_UNSHARED_WINDOWS] > 0);
+    assert_true(unshared_count[SLI_UNSHARED_STATES] > 0);
+    assert_int_equal(unshared_count[SLI_UNSHARED_SHORT], 0);
+}
+
+static sli_estimate_sharing sharing_of(const char *model, const char *format,
+                                       sli_window_pages window_pages, sli_state_saves state_saves) {
+    sli_estimate_query query = query_of(model, 1000, 2);
+    query.cache = sli_cache_format_find(format);
+    query.window_pages = window_pages;
+    query.state_saves = state_saves;
+    query.shared_tokens = 600;
+    return estimate_of(&query).sharing;
+}
+
+static void says_why_nothing_is_shared(void **state) {
+    (void)state;
+    const sli_window_pages freed = SLI_WINDOW_FREED;
+    const sli_window_pages reserved = SLI_WINDOW_RESERVED;
+    const sli_state_saves saved = SLI_STATE_ALIGNED;
+    const sli_state_saves none = SLI_STATE_NONE;
+    assert_int_equal(sharing_of("gqa", "kivi2", freed, saved).why, SLI_UNSHARED_WAITING);
+    assert_int_equal(sharing_of("gqa", "bf16", reserved, none).why, SLI_UNSHARED_NOTHING);
+    assert_int_equal(sharing_of("gpt-oss-20b", "bf16", reserved, saved).why, SLI_UNSHARED_WINDOWS);
+    assert_int_equal(sharing_of("gpt-oss-20b", "bf16", freed, none).why, SLI_UNSHARED_NOTHING);
+    assert_int_equal(sharing_of("qwen3.5-9b", "bf16", reserved, none).why, SLI_UNSHARED_STATES);
+    assert_int_equal(sharing_of("qwen3.5-9b", "bf16", reserved, saved).tokens, 528);
+    /* a state of 2,146,304 B takes 117 blocks of 16 tokens of 1,152 B */
+    assert_int_equal(sharing_of("qwen3.5-9b", "q4_0", freed, saved).why, SLI_UNSHARED_SHORT);
+    assert_int_equal(sharing_of("qwen3.5-9b", "q4_0", freed, saved).block_tokens, 1872);
+}
+
+/* Qwen3.5 9B, 100 tokens: a block of 528, and of 24 layers of states, 8 a page, 3 pages. While a
+ * block begins there are two states of each, if one is saved. */
+static void saved_states_take_pages_of_their_own(void **state) {
+    (void)state;
+    sli_estimate_query query = query_of("qwen3.5-9b", 1000, 1);
+    query.device = find_device("h200");
+    assert_int_equal(estimate_of(&query).fit.request_pages, 2 + 2 * 3);
+    query.state_saves = SLI_STATE_NONE;
+    assert_int_equal(estimate_of(&query).fit.request_pages, 2 + 3);
 }
 
 /* ---- The memory of a rank ---- */
@@ -358,13 +447,17 @@ static void copies_share_the_requests(void **state) {
     assert_int_equal(two.weights_bytes, one.weights_bytes);
 }
 
-/* Rounded up to a block 127 tokens would be 128, of which no key waits. */
-static void rows_that_wait_fill_no_blocks(void **state) {
+/* KIVI in 2 bits, 32 layers of 8 heads: a block of 16 tokens are 16 x 32 x 8 x (48 + 48) B, and
+ * 127 keys and values in bf16 of 127 tokens, 128 of more, take 43 pages of that size. */
+static void rows_that_wait_have_pages_of_their_own(void **state) {
     (void)state;
     sli_estimate_query query = query_of("gqa", 127, 1);
     query.cache = sli_cache_format_find("kivi2");
     query.device = find_device("h200");
-    assert_int_equal(estimate_of(&query).fit.cache_bytes, 127 * 128 * KI);
+    assert_int_equal(estimate_of(&query).fit.page_bytes, 393216);
+    assert_int_equal(estimate_of(&query).fit.request_pages, 8 + 43);
+    query.tokens = 1000;
+    assert_int_equal(estimate_of(&query).fit.request_pages, 63 + 43);
 }
 
 static void the_fullest_stage_counts(void **state) {
@@ -378,38 +471,307 @@ static void the_fullest_stage_counts(void **state) {
     assert_int_equal(rank_bytes("gemma-4-31b", 1, 60), 32 * KI * 8192);
 }
 
-/* 671 GB of weights leave no room on eight devices of 80 GB. */
-static void deepseek_v3_in_fp8_needs_sixteen_devices(void **state) {
+static void is_placed(const sli_placement *placement, int64_t tp, int64_t pp) {
+    assert_int_equal(placement->tp, tp);
+    assert_int_equal(placement->pp, pp);
+}
+
+/* 671 GB of weights leave no room on eight devices of 80 GB. Six layers of experts, 11.5 GB each,
+ * find place on one and seven do not: 11 stages. Of five stages on two each, one has 13 layers. */
+static void deepseek_v3_in_fp8_needs_two_nodes(void **state) {
     (void)state;
     sli_estimate_query query = query_of("deepseek-v3", 32 * KI, 1);
+    sli_placement placements[SLI_PLACEMENTS_MAX];
     query.weights = sli_weight_format_find("fp8");
     query.device = find_device("h100-sxm");
     query.placement.tp = 2;
     assert_false(estimate_of(&query).fit.is_met);
-    sli_placement placements[SLI_PLACEMENTS_MAX];
-    assert_int_equal(sli_estimate_placements(&query, placements), 2);
-    assert_int_equal(placements[0].tp, 16);
-    assert_int_equal(placements[0].pp, 1);
-    assert_int_equal(placements[1].tp, 8);
-    assert_int_equal(placements[1].pp, 2);
+    assert_int_equal((int)sli_estimate_placements(&query, true, placements), 2);
+    is_placed(&placements[0], 16, 1);
+    is_placed(&placements[1], 8, 2);
+    assert_int_equal((int)sli_estimate_placements(&query, false, placements), 1);
+    is_placed(&placements[0], 1, 11);
 }
 
 /* Experts on all of them instead: 16 copies of the attention fit as well, 8 do not. */
 static void advice_keeps_what_was_asked_for_besides(void **state) {
     (void)state;
     sli_estimate_query query = query_of("deepseek-v3", 32 * KI, 1);
+    sli_placement placements[SLI_PLACEMENTS_MAX];
     query.weights = sli_weight_format_find("fp8");
     query.device = find_device("h100-sxm");
-    sli_placement placements[SLI_PLACEMENTS_MAX];
     query.placement = (sli_placement){.tp = 1, .pp = 1, .dp = 8, .cp = 1, .ep = 8};
     assert_false(estimate_of(&query).fit.is_met);
-    assert_int_equal(sli_estimate_placements(&query, placements), 2);
+    assert_int_equal((int)sli_estimate_placements(&query, true, placements), 2);
     assert_int_equal(placements[0].dp, 8);
     assert_int_equal(placements[0].ep, 8);
-    assert_int_equal(placements[0].tp, 2);
-    assert_int_equal(placements[0].pp, 1);
+    is_placed(&placements[0], 2, 1);
     query.placement = (sli_placement){.tp = 1, .pp = 1, .dp = 16, .cp = 1, .ep = 16};
     assert_true(estimate_of(&query).fit.is_met);
+}
+
+static bool fits_on(const sli_estimate_query *asked, int64_t tp, int64_t pp) {
+    sli_estimate_query query = *asked;
+    sli_diag unsaid = {0};
+    sli_estimate estimate;
+    query.placement.tp = tp;
+    query.placement.pp = pp;
+    bool fits = sli_estimate_find(&query, &unsaid, &estimate) == SL_OK && estimate.fit.is_met;
+    sli_diag_fini(&unsaid);
+    return fits;
+}
+
+/* All placements on so many devices, by looking at each whole estimate. */
+static int count_fitting(const sli_estimate_query *query, int64_t devices) {
+    int count = 0;
+    for (int64_t tp = 1; tp <= 16; tp *= 2) {
+        count += devices % tp == 0 && fits_on(query, tp, devices / tp);
+    }
+    return count;
+}
+
+static void advice_is_the_fewest_devices(void **state) {
+    (void)state;
+    static const struct {
+        const char *model;
+        const char *device;
+        int64_t requests;
+    } cases[] = {{"kimi-k3", "h200", 1},           {"deepseek-v4-pro", "h100-sxm", 1},
+                 {"qwen3-32b", "h100-sxm", 8},     {"llama-3.1-405b", "a100-80g", 3},
+                 {"phi-4-14b", "a100-40g", 40},    {"gemma-4-31b", "a100-40g", 9},
+                 {"rwkv-7-7.2b", "a100-40g", 9999}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        sli_estimate_query query = query_of(cases[i].model, 32 * KI, cases[i].requests);
+        sli_placement found[SLI_PLACEMENTS_MAX];
+        query.device = find_device(cases[i].device);
+        size_t count = sli_estimate_placements(&query, false, found);
+        assert_true(count >= 1);
+        int64_t devices = sli_placement_ranks(&found[0]);
+        for (int64_t fewer = 1; fewer < devices; fewer++) {
+            assert_int_equal(count_fitting(&query, fewer), 0);
+        }
+        int all = count_fitting(&query, devices);
+        assert_int_equal((int)count, all < SLI_PLACEMENTS_MAX ? all : SLI_PLACEMENTS_MAX);
+        for (size_t j = 0; j < count; j++) {
+            assert_true(fits_on(&query, found[j].tp, found[j].pp));
+        }
+    }
+}
+
+/* 2,779 billion parameters in bf16 on 128 x 36 GiB */
+static void some_models_find_no_place(void **state) {
+    (void)state;
+    sli_estimate_query query = query_of("kimi-k3", 32 * KI, 1);
+    sli_placement placements[SLI_PLACEMENTS_MAX];
+    query.device = find_device("a100-40g");
+    assert_int_equal((int)sli_estimate_placements(&query, false, placements), 0);
+    assert_int_equal((int)sli_estimate_placements(&query, true, placements), 0);
+}
+
+/* ---- Tokens thrown out ---- */
+
+static sli_arena cut_arena;
+static sli_plugins cut_plugins;
+
+/* Of `none` and the methods that are built in. */
+static const sli_named_type *keep_types(size_t *count) {
+    sli_diag said = {0};
+    if (cut_plugins.types[0] == NULL) {
+        assert_int_equal(sli_plugins_open(&cut_arena, NULL, (sli_mark){0}, &said, &cut_plugins),
+                         SL_OK);
+    }
+    sli_diag_fini(&said);
+    return sli_keep_types(&cut_plugins, count);
+}
+
+static int close_methods(void **state) {
+    sli_plugins_close(&cut_plugins);
+    sli_arena_fini(&cut_arena);
+    return free_models(state);
+}
+
+/* The query of what a method leaves, with the settings that it has when nothing is said. */
+static sli_estimate_query cut_query(const char *model, const sli_named_type *type, int64_t tokens,
+                                    int64_t requests, sli_named *keep) {
+    sli_estimate_query query = query_of(model, tokens, requests);
+    sli_diag said = {0};
+    sli_node *root = NULL;
+    *keep = (sli_named){.type = type,
+                        .values = sli_arena_alloc(&cut_arena, type->section->struct_size)};
+    assert_int_equal(sli_tree_read_text(&cut_arena, "k.yaml", "{}", 2, &said, &root), SL_OK);
+    assert_int_equal(sli_schema_resolve(&cut_arena, type->section, NULL, root, &said, keep->values),
+                     SL_OK);
+    assert_int_equal(sli_keep_apply(&cut_arena, keep, &said, &query.architecture), SL_OK);
+    sli_diag_fini(&said);
+    return query;
+}
+
+static sli_estimate cut_estimate(const char *method, int64_t tokens, int64_t requests) {
+    size_t count = 0;
+    sli_named keep;
+    const sli_named_type *types = keep_types(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(types[i].name, method) == 0) {
+            sli_estimate_query query = cut_query("llama-3.1-8b", &types[i], tokens, requests,
+                                                 &keep);
+            query.device = find_device("h200");
+            return estimate_of(&query);
+        }
+    }
+    fail_msg("no method %s", method);
+    return (sli_estimate){0};
+}
+
+/* Llama 3.1 8B: 128 KiB a row, 16 of them a page, 2,048 pages for all 32,768 tokens. H2O leaves 20
+ * % of the 32,767 tokens of the prompt, StreamingLLM and Scissorhands 2,048, SnapKV 4,096 and the
+ * one behind them; all but the second hold the whole prompt until it is computed. */
+static void what_a_method_leaves_is_counted(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        int64_t rows;
+        int64_t pages;
+        bool has_prompt;
+        double token_bytes;
+    } cases[] = {{"h2o", 6554, 410, true, 0.0},
+                 {"streaming_llm", 2048, 128, false, 0.0},
+                 {"scissorhands", 2048, 128, true, 0.0},
+                 {"snapkv", 4097, 257, true, 128.0 * KI},
+                 {"pyramid_kv", 2049, 129, true, 128.0 * KI},
+                 {"pyramid_infer", 9831, 615, false, 64.0 * KI}};
+    const int64_t page_bytes = 16 * 128 * KI;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        sli_estimate estimate = cut_estimate(cases[i].method, 32 * KI, 3);
+        sli_estimate_fit fit = estimate.fit;
+        assert_int_equal(estimate.cache.request_bytes, cases[i].rows * 128 * KI);
+        assert_true(estimate.cache.token_bytes == cases[i].token_bytes);
+        assert_int_equal(fit.request_pages, cases[i].pages);
+        assert_int_equal(fit.cache_bytes, 3 * cases[i].pages * page_bytes);
+        assert_int_equal(fit.prompt_bytes,
+                         cases[i].has_prompt ? (2048 - cases[i].pages) * page_bytes : 0);
+        int64_t room_pages = fit.room_bytes / page_bytes - fit.prompt_bytes / page_bytes;
+        assert_int_equal(fit.max_requests, room_pages / cases[i].pages);
+    }
+}
+
+/* Every method and many lengths. The rows of a prompt are the sum of those of its layers; pages,
+ * with what a prompt takes besides, are the most that a request of a run ever holds; a decode step
+ * reads what there is, and counters of 4 bytes. */
+static void methods_leave_what_a_run_has(void **state) {
+    (void)state;
+    size_t count = 0;
+    sli_named keep;
+    const sli_named_type *types = keep_types(&count);
+    for (size_t i = 0; i < count; i++) {
+        const sl_keep_policy *method = types[i].item;
+        for (int64_t tokens = 1; method != NULL && tokens < 100000; tokens += tokens / 3 + 1) {
+            sli_estimate_query query = cut_query("llama-3.1-8b", &types[i], tokens, 1, &keep);
+            int64_t prompt_tokens = tokens > 1 ? tokens - 1 : 1;
+            query.device = find_device("h200");
+            sli_estimate estimate = estimate_of(&query);
+            sli_layout run = layout_of_a_run(&query);
+            assert_int_equal(estimate.fit.request_pages +
+                                 estimate.fit.prompt_bytes / run.page_bytes,
+                             sli_layout_request_peak_pages(&run, prompt_tokens, tokens, 1));
+            int64_t rows = 0;
+            for (int64_t layer = 0; layer < 32; layer++) {
+                rows += sli_keep_layer_rows(&keep, layer, 32, prompt_tokens);
+            }
+            /* the last token, or the rounding of a layer */
+            int64_t row_bytes = 2 * 8 * 128 * 2;
+            int64_t held = estimate.cache.request_bytes;
+            bool drops_many = method->rule(keep.values).drop_rows > 1;
+            assert_true(drops_many || llabs(held / row_bytes - rows) <= 32);
+            bool has_scores = method->work(keep.values).has_scores;
+            int64_t score_bytes = has_scores ? held / row_bytes * 8 * 4 * 2 : 0;
+            assert_true(estimate.step.cache_bytes == (double)(held + score_bytes));
+        }
+    }
+}
+
+static void what_a_method_leaves_is_not_shared(void **state) {
+    (void)state;
+    size_t count = 0;
+    sli_named keep;
+    const sli_named_type *types = keep_types(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (types[i].item != NULL) {
+            sli_diag said = {0};
+            sli_estimate estimate;
+            sli_estimate_query query = cut_query("llama-3.1-8b", &types[i], 1000, 4, &keep);
+            query.shared_tokens = 500;
+            assert_int_equal(estimate_of(&query).sharing.why, SLI_UNSHARED_KEPT);
+            assert_int_equal(estimate_of(&query).cache.saved_bytes, 0);
+            query.placement.cp = 2;
+            assert_int_equal(sli_estimate_find(&query, &said, &estimate), SL_ERR_CONFIG);
+            sli_diag_fini(&said);
+        }
+    }
+}
+
+/* ---- Weights of two formats ---- */
+
+/* The model card of gpt-oss (OpenAI 2025), table 1: 60.8 and 12.8 GiB, with the norms, biases and
+ * sinks that are left out here. Of the parameters that a token is multiplied with those of four
+ * experts of 24 layers are in 17 bytes for 32. */
+static void experts_have_a_format_of_their_own(void **state) {
+    (void)state;
+    sli_estimate_query query = query_of("gpt-oss-120b", 1, 1);
+    query.expert_weights = sli_weight_format_find("mxfp4");
+    double large = (double)estimate_of(&query).weights.bytes / GIB;
+    assert_true(large > 60.6 && large < 60.8);
+    query = query_of("gpt-oss-20b", 1, 1);
+    query.expert_weights = sli_weight_format_find("mxfp4");
+    sli_estimate small = estimate_of(&query);
+    assert_true(fabs((double)small.weights.bytes / GIB - 12.8) < 0.05);
+    double experts = 24.0 * 4 * 3 * 2880 * 2880;
+    double others = (double)small.weights.token_params - experts;
+    assert_true(fabs(small.step.weights_bytes - (2.0 * others + experts * 17 / 32)) < 1.0);
+    /* the same format twice is one */
+    query.expert_weights = query.weights;
+    sli_estimate twice = estimate_of(&query);
+    query.expert_weights = NULL;
+    assert_int_equal(twice.weights.bytes, estimate_of(&query).weights.bytes);
+    assert_true(twice.step.weights_bytes == estimate_of(&query).step.weights_bytes);
+}
+
+/* On ranks the experts of DeepSeek-V3 are cut over all of them, latents and routers are copied. */
+static void experts_are_cut_in_their_format(void **state) {
+    (void)state;
+    sli_estimate_query query = query_of("deepseek-v3", 32 * KI, 1);
+    query.device = find_device("h200");
+    query.placement.tp = 8;
+    int64_t bf16_bytes = estimate_of(&query).fit.weights_bytes;
+    query.expert_weights = sli_weight_format_find("fp8");
+    int64_t expert_params = INT64_C(58) * 256 * 3 * 7168 * 2048;
+    assert_int_equal(bf16_bytes - estimate_of(&query).fit.weights_bytes, expert_params / 8);
+}
+
+static void is_published_in(const char *model, const char *weights, const char *experts) {
+    sli_estimate_query query = query_of(model, 1, 1);
+    sli_estimate_query published = sli_estimate_as_published(&query);
+    assert_string_equal(published.weights->name, weights);
+    assert_int_equal(published.expert_weights != NULL, experts != NULL);
+    if (experts != NULL) {
+        assert_string_equal(published.expert_weights->name, experts);
+    }
+}
+
+/* What the words of the catalogue say; a format stands in a file where they begin otherwise. */
+static void models_are_published_as_their_words_say(void **state) {
+    (void)state;
+    is_published_in("llama-3.1-8b", "bf16", NULL);
+    is_published_in("deepseek-v3", "fp8", NULL);
+    is_published_in("bonsai-8b", "q1_0", NULL);
+    is_published_in("gpt-oss-20b", "bf16", "mxfp4");
+    is_published_in("deepseek-v4-pro", "fp8", "mxfp4");
+    is_published_in("kimi-k2.5", "bf16", "q4_0");
+    for (const sli_embedded *file = sli_model_files; file->name != NULL; file++) {
+        const sli_architecture *model = find_model(file->name);
+        bool is_plain = model->weights_format == 0 &&
+                        (model->expert_format == 0 || sli_params_fewest_experts(model) == 0);
+        assert_int_equal(is_plain, strcmp(model->weights, "bf16") == 0);
+    }
 }
 
 /* ---- Pages ---- */
@@ -596,18 +958,29 @@ int main(void) {
         cmocka_unit_test(latents_take_the_way_that_is_asked_for),
         cmocka_unit_test(ranks_read_their_share),
         cmocka_unit_test(weights_weigh_what_their_format_says),
-        cmocka_unit_test(shares_what_waits_in_bf16_too),
+        cmocka_unit_test(a_request_counts_with_what_waits_in_bf16),
         cmocka_unit_test(shares_the_rows_of_the_prefix_that_are_left),
         cmocka_unit_test(shares_compressed_entries_and_no_compressor_state),
+        cmocka_unit_test(shares_and_holds_what_a_run_does),
+        cmocka_unit_test(says_why_nothing_is_shared),
+        cmocka_unit_test(saved_states_take_pages_of_their_own),
         cmocka_unit_test(has_the_room_of_a_run),
         cmocka_unit_test(one_request_more_does_not_fit),
         cmocka_unit_test(ranks_share_heads_and_copy_the_last),
         cmocka_unit_test(ranks_share_the_context),
         cmocka_unit_test(copies_share_the_requests),
-        cmocka_unit_test(rows_that_wait_fill_no_blocks),
+        cmocka_unit_test(rows_that_wait_have_pages_of_their_own),
         cmocka_unit_test(the_fullest_stage_counts),
-        cmocka_unit_test(deepseek_v3_in_fp8_needs_sixteen_devices),
+        cmocka_unit_test(deepseek_v3_in_fp8_needs_two_nodes),
         cmocka_unit_test(advice_keeps_what_was_asked_for_besides),
+        cmocka_unit_test(advice_is_the_fewest_devices),
+        cmocka_unit_test(some_models_find_no_place),
+        cmocka_unit_test(what_a_method_leaves_is_counted),
+        cmocka_unit_test(methods_leave_what_a_run_has),
+        cmocka_unit_test(what_a_method_leaves_is_not_shared),
+        cmocka_unit_test(experts_have_a_format_of_their_own),
+        cmocka_unit_test(experts_are_cut_in_their_format),
+        cmocka_unit_test(models_are_published_as_their_words_say),
         cmocka_unit_test(windows_are_held_as_they_are_asked_for),
         cmocka_unit_test(states_make_blocks_larger),
         cmocka_unit_test(blocks_round_up),
@@ -617,5 +990,5 @@ int main(void) {
         cmocka_unit_test(chunks_bound_the_scores),
         cmocka_unit_test(refuses_what_cannot_be),
     };
-    return cmocka_run_group_tests(tests, NULL, free_models);
+    return cmocka_run_group_tests(tests, NULL, close_methods);
 }

@@ -155,7 +155,7 @@ static void warns_of_a_length_that_no_system_prompt_has(void **state) {
                                 ", system_prompts: {length: 9 tokens}}"),
                      SL_OK);
     assert_string_equal(world_messages(&w),
-                        "s.yaml:1:136: warning: workload.system_prompts.length has no effect: "
+                        "s.yaml:1:136: warning: workload.system_prompts.length: has no effect: "
                         "count is 0\n");
     world_close(&w);
 }

@@ -233,7 +233,8 @@ static void names_files_that_cannot_be_read(void **state) {
         const char *messages;
     } cases[] = {
         {"{source: mooncake, file: /nonexistent/trace.jsonl}",
-         "/nonexistent/trace.jsonl: cannot open the trace: No such file or directory\n"},
+         "s.yaml:1:36: workload.file: cannot read '/nonexistent/trace.jsonl': No such file or "
+         "directory\n"},
         {"{source: azure, file: /tmp}", "/tmp: cannot read the trace: Is a directory\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -1,0 +1,8 @@
+# SLUICE_HDF5_NAME: what the dynamic loader calls the HDF5 library. The program does not link it, but
+# loads it under this name when a file needs it (sim/calib/hdf5_library.h).
+list(GET HDF5_LINK_LIBRARIES 0 hdf5_file)
+execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${hdf5_file} OUTPUT_VARIABLE hdf5_headers)
+if(NOT hdf5_headers MATCHES "SONAME +([^ \n]+)")
+  message(FATAL_ERROR "${hdf5_file} has no SONAME: a shared HDF5 library is needed")
+endif()
+set(SLUICE_HDF5_NAME ${CMAKE_MATCH_1})
