@@ -7,6 +7,7 @@
 #include "import/families.h"
 #include "import/import.h"
 #include "model/params.h"
+#include "model/placement.h"
 #include "model/state.h"
 
 #include <errno.h>
@@ -127,6 +128,15 @@ static void print_params(const sli_architecture *architecture) {
     print_published(architecture);
 }
 
+/* `mxfp4 experts, bf16 else; 65.17 GB`: decimal, as checkpoints are advertised. */
+static void print_weights(const sli_architecture *architecture) {
+    int64_t bytes = sli_placement_weights_bytes(architecture, &architecture->weights,
+                                                &sli_placement_alone, 0);
+    print_name("weights");
+    printf("%s; %s as published\n", sli_weights_say(&architecture->weights).text,
+           sli_say_decimal_bytes((double)bytes).text);
+}
+
 static void print_context(const sli_architecture *architecture) {
     int64_t tokens = architecture->context_native_tokens;
     print_name("context");
@@ -140,7 +150,7 @@ static void print_context(const sli_architecture *architecture) {
 static void print_heading(const sli_architecture *architecture) {
     printf("%s (%s)\n\n", architecture->name, architecture->id);
     print_params(architecture);
-    print_text("weights", architecture->weights);
+    print_weights(architecture);
     print_context(architecture);
     print_text("confidence", say_confidence(architecture));
     print_text("note", architecture->note);

@@ -37,18 +37,32 @@ static void print_requests(FILE *file, int64_t requests) {
     fprintf(file, "%s request%s", sli_say_count(requests).text, requests == 1 ? "" : "s");
 }
 
+typedef struct formats_text {
+    char text[96];
+} formats_text;
+
+/* `bf16`, or `as published: mxfp4 experts, bf16 else`. */
+static formats_text say_weights(const sli_estimate_query *query) {
+    const sli_weight_format *plain = &sli_weight_formats[0];
+    sli_weights weights = sli_estimate_weight_formats(query);
+    bool is_published = query->weights == NULL && query->expert_weights == NULL;
+    formats_text said;
+    snprintf(said.text, sizeof said.text, "%s%s",
+             is_published && !sli_weights_are(&weights, plain) ? "as published: " : "",
+             sli_weights_say(&weights).text);
+    return said;
+}
+
 /* `Qwen3 32B · 8 requests of 32,768 tokens · cache bf16 · weights bf16 · h200 · tp 2` */
 static void print_heading(FILE *file, const sli_estimate_query *query) {
-    const sli_weight_format *experts = query->expert_weights;
     bool is_placed = sli_placement_ranks(&query->placement) > 1;
     sli_placement_text placement = sli_estimate_say_placement(&query->placement);
     char text[640];
     snprintf(text, sizeof text,
-             "%.200s · %s request%s of %s tokens · cache %s · weights %s%s%s%s%.100s%s%.100s%s%s",
+             "%.200s · %s request%s of %s tokens · cache %s · weights %s%s%.100s%s%.100s%s%s",
              query->architecture->name, sli_say_count(query->requests).text,
              query->requests == 1 ? "" : "s", sli_say_count(query->tokens).text, query->cache->name,
-             query->weights->name, experts != NULL ? ", experts " : "",
-             experts != NULL ? experts->name : "", query->keep != NULL ? " · keep " : "",
+             say_weights(query).text, query->keep != NULL ? " · keep " : "",
              query->keep != NULL ? query->keep : "", query->device != NULL ? " · " : "",
              query->device != NULL ? query->device->id : "", is_placed ? " · " : "",
              is_placed ? placement.text : "");
@@ -308,13 +322,19 @@ void sli_estimate_print(FILE *file, const sli_estimate_query *query, const sli_e
 
 /* ---- For programs ---- */
 
+/* Of each sort of weights. */
+static void put_formats(sli_json *json, const sli_estimate_query *query) {
+    sli_weights weights = sli_estimate_weight_formats(query);
+    sli_json_string(json, "weights_format", weights.of[SLI_WEIGHT_ELSE]->name);
+    sli_json_string(json, "expert_weights_format", weights.of[SLI_WEIGHT_EXPERT]->name);
+    sli_json_string(json, "attention_weights_format", weights.of[SLI_WEIGHT_ATTENTION]->name);
+    sli_json_string(json, "embedding_weights_format", weights.of[SLI_WEIGHT_EMBEDDING]->name);
+}
+
 static void put_query(sli_json *json, const sli_estimate_query *query) {
     sli_json_string(json, "model", query->architecture->id);
     sli_json_string(json, "kv", query->cache->name);
-    sli_json_string(json, "weights_format", query->weights->name);
-    sli_json_string(json, "expert_weights_format",
-                    query->expert_weights != NULL ? query->expert_weights->name
-                                                  : query->weights->name);
+    put_formats(json, query);
     sli_json_string(json, "hardware", query->device != NULL ? query->device->id : NULL);
     sli_json_int(json, "tp", query->placement.tp);
     sli_json_int(json, "pp", query->placement.pp);

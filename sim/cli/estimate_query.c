@@ -70,10 +70,18 @@ static sl_err set_cache(sli_estimate_input *input, const char *text) {
     return format != NULL ? SL_OK : SL_ERR_USAGE;
 }
 
+/* As vLLM calls it too. */
+static bool is_published(const char *text) {
+    return strcmp(text, "published") == 0 || strcmp(text, "auto") == 0;
+}
+
 static sl_err set_weights(sli_estimate_input *input, const char *text) {
     const sli_weight_format *format = sli_weight_format_find(text);
-    input->query.weights = format != NULL ? format : input->query.weights;
-    return format != NULL ? SL_OK : SL_ERR_USAGE;
+    if (format == NULL && !is_published(text)) {
+        return SL_ERR_USAGE;
+    }
+    input->query.weights = format;
+    return SL_OK;
 }
 
 static sl_err set_expert_weights(sli_estimate_input *input, const char *text) {
@@ -276,7 +284,7 @@ static const char *say_cache(sli_arena *arena, const sli_estimate_query *query) 
 
 static const char *say_weights(sli_arena *arena, const sli_estimate_query *query) {
     (void)arena;
-    return query->weights->name;
+    return query->weights != NULL ? query->weights->name : "published";
 }
 
 static const char *say_expert_weights(sli_arena *arena, const sli_estimate_query *query) {
@@ -331,11 +339,11 @@ static const char *cache_choice(size_t index) {
 }
 
 static const char *weights_choice(size_t index) {
-    return sli_weight_formats[index].name;
+    return sli_weight_format_or_published[index];
 }
 
 static const char *expert_weights_choice(size_t index) {
-    return weights_choice(index);
+    return sli_weight_formats[index].name;
 }
 
 static const char *kernel_choice(size_t index) {
@@ -457,6 +465,7 @@ void sli_estimate_describe_choices(FILE *file) {
         fprintf(file, "    %-18s %s\n", format->name, format->help);
     }
     fputs("\n## Formats of weights (--weights)\n\n", file);
+    fprintf(file, "    %-18s %s\n", "published", "as the file of the model says; also called auto");
     for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {
         fprintf(file, "    %-18s %s\n", format->name, format->help);
     }

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "cli/numbers.h"
+#include "model/params.h"
 #include "model/state.h"
 
 #include <stdarg.h>
@@ -60,6 +61,13 @@ static void remark_format(const sli_estimate_query *query, sli_remarks *remarks)
     }
 }
 
+static void remark_experts(const sli_estimate_query *query, sli_remarks *remarks) {
+    if (query->expert_weights != NULL && sli_params_fewest_experts(query->architecture) == 0) {
+        add(remarks, "expert-weights %s changes nothing: %s has no routed experts",
+            query->expert_weights->name, query->architecture->id);
+    }
+}
+
 static void remark_length(const sli_estimate_query *query, sli_remarks *remarks) {
     int64_t native_tokens = query->architecture->context_native_tokens;
     if (query->tokens > native_tokens) {
@@ -85,6 +93,7 @@ sli_remarks sli_estimate_remarks(const sli_estimate_query *query) {
     sli_remarks remarks = {.count = 0};
     remark_keep(query, &remarks);
     remark_format(query, &remarks);
+    remark_experts(query, &remarks);
     remark_length(query, &remarks);
     remark_prefix(query, &remarks);
     return remarks;

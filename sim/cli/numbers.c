@@ -30,6 +30,12 @@ sli_number sli_say_bytes(double bytes) {
     return bytes > 0.0 ? in_units(bytes, units + is_small, 5 - is_small) : (sli_number){"-"};
 }
 
+sli_number sli_say_decimal_bytes(double bytes) {
+    static const unit units[] = {{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1.0}};
+    bool is_small = bytes < 10.0 * units[0].size;
+    return in_units(bytes, units + is_small, 5 - is_small);
+}
+
 sli_number sli_say_flops(double flops) {
     static const unit units[] = {
         {"PFLOP", 1e15}, {"TFLOP", 1e12}, {"GFLOP", 1e9}, {"MFLOP", 1e6}, {"FLOP", 1.0}};

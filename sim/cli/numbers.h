@@ -18,6 +18,7 @@ typedef struct sli_number {
 } sli_number;
 
 sli_number sli_say_bytes(double bytes);           /* 10.78 GiB, 70,272 B as 68.62 KiB, 0 as - */
+sli_number sli_say_decimal_bytes(double bytes);   /* 65.17 GB, as files are advertised */
 sli_number sli_say_count(int64_t count);          /* 131,072 */
 sli_number sli_say_flops(double flops);           /* 73.25 GFLOP, 0 as - */
 sli_number sli_say_time(double ns);               /* 2.863 ms */

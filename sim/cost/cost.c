@@ -194,7 +194,7 @@ static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
                                                 "matrix products",
                                                 kinds);
     const char *weights = sli_arena_printf(arena, "products with weights in %s at the peak of bf16",
-                                           subject->weights->name);
+                                           sli_weights_say(&subject->weights).text);
     const char *cache = assume_cache(arena, subject->cache);
     const char *attention = kernel != NULL ? assume_kernel(arena, kernel) : "";
     const char *keep = assume_keep(arena, subject->architecture);
@@ -207,7 +207,7 @@ static sl_err assume_roofline(sli_arena *arena, const sli_cost_subject *subject,
     if (subject->architecture->keep != NULL) {
         phrases[assumed++] = keep;
     }
-    if (subject->weights != sli_fitted_weights) {
+    if (!sli_weights_are(&subject->weights, sli_fitted_weights)) {
         phrases[assumed++] = weights;
     }
     if (subject->cache != sli_fitted_cache) {

@@ -10,9 +10,9 @@ const sli_cache_format *const sli_fitted_cache = &sli_cache_formats[0];
 
 bool sli_is_fitted(const sli_cost_subject *subject) {
     return sli_architecture_unplain(subject->architecture) == NULL &&
-           subject->weights == sli_fitted_weights && subject->cache == sli_fitted_cache &&
-           subject->attention.kernel == NULL && !subject->attention.is_copied &&
-           subject->architecture->keep == NULL &&
+           sli_weights_are(&subject->weights, sli_fitted_weights) &&
+           subject->cache == sli_fitted_cache && subject->attention.kernel == NULL &&
+           !subject->attention.is_copied && subject->architecture->keep == NULL &&
            sli_parallel_is_even(subject->architecture, subject->tp);
 }
 
@@ -70,8 +70,9 @@ const char *sli_unfitted_text(sli_arena *arena, const sli_cost_subject *subject)
     if (architecture->keep != NULL) {
         put(&it, "; ", sli_arena_printf(arena, "attention of %s", architecture->keep));
     }
-    if (subject->weights != sli_fitted_weights) {
-        put(&it, "; ", sli_arena_printf(arena, "weights in %s", subject->weights->name));
+    if (!sli_weights_are(&subject->weights, sli_fitted_weights)) {
+        put(&it, "; ",
+            sli_arena_printf(arena, "weights in %s", sli_weights_say(&subject->weights).text));
     }
     if (subject->cache != sli_fitted_cache) {
         put(&it, "; ", sli_arena_printf(arena, "a cache in %s", subject->cache->name));

@@ -35,7 +35,7 @@ static void add_part(const sli_roofline_model *model, const sli_roofline_part *p
     const sli_cost_subject *subject = &model->subject;
     int64_t hidden = subject->architecture->hidden;
     double stream_bytes = element_bytes * (double)tokens * (double)hidden;
-    sli_products products = sli_opcount_part(part->facts, subject->weights, subject->tp, tokens);
+    sli_products products = sli_opcount_part(part->facts, &subject->weights, subject->tp, tokens);
     sli_part_elementwise elementwise = sli_opcount_part_elementwise(part->facts, hidden,
                                                                     subject->tp, tokens);
     terms[TERM_GEMM] += part->layers * products_ns(model, products);
@@ -51,7 +51,7 @@ static const double *time_tokens(const sli_roofline_model *model, int64_t tokens
         return row->values;
     }
     double layers = (double)sli_architecture_layers(subject->architecture);
-    sli_products extra = sli_opcount_layer_extra(subject->architecture, subject->weights, tokens);
+    sli_products extra = sli_opcount_layer_extra(subject->architecture, &subject->weights, tokens);
     row->values[TERM_GEMM] = layers * products_ns(model, extra);
     row->values[TERM_ELEMENTWISE] = 0.0;
     row->values[TERM_ALL_REDUCE] = 0.0;
@@ -66,8 +66,8 @@ static double time_head(const sli_roofline_model *model, int64_t emitting) {
     sli_memo_row *row;
     if (!sli_memo_find(&model->head_memo, emitting, &row)) {
         row->values[0] = products_ns(model, sli_opcount_head_products(subject->architecture,
-                                                                      subject->weights, subject->tp,
-                                                                      emitting));
+                                                                      &subject->weights,
+                                                                      subject->tp, emitting));
     }
     return row->values[0];
 }

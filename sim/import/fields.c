@@ -289,7 +289,8 @@ static const sli_fields *owner_of(const sli_fields *fields, const char *names,
 }
 
 /* A field may be asked for more than once; what is wrong with it is said once. */
-static void add_error(sli_fields *fields, sli_mark mark, const char *path, const char *message) {
+static void add_once(sli_fields *fields, bool is_error, sli_mark mark, const char *path,
+                     const char *message) {
     fields->state->is_out_of_memory |= path == NULL || message == NULL;
     if (path == NULL || message == NULL) {
         return;
@@ -302,12 +303,15 @@ static void add_error(sli_fields *fields, sli_mark mark, const char *path, const
             return;
         }
     }
-    sli_diag_error(fields->diag, mark, path, "%s", message);
+    if (is_error) {
+        sli_diag_error(fields->diag, mark, path, "%s", message);
+    } else {
+        sli_diag_warning(fields->diag, mark, path, "%s", message);
+    }
 }
 
 /* `text_config.head_dim`, or with an item `text_config.layer_types[3]`. */
-static void report(sli_fields *fields, const char *names, size_t item, sli_mark mark,
-                   const char *message) {
+static const char *path_of(sli_fields *fields, const char *names, size_t item) {
     const sli_node *node = NULL;
     const sli_fields *owner = owner_of(fields, names, &node);
     char index[32] = "";
@@ -315,22 +319,34 @@ static void report(sli_fields *fields, const char *names, size_t item, sli_mark 
         snprintf(index, sizeof index, "[%zu]", item);
     }
     const char *key = node != NULL ? node->key : names;
-    const char *path = sli_arena_printf(fields->arena, "%s%.*s%s", owner->path,
-                                        (int)name_length(key), key, index);
-    add_error(fields, mark, path, message);
+    return sli_arena_printf(fields->arena, "%s%.*s%s", owner->path, (int)name_length(key), key,
+                            index);
 }
 
-static void report_field(sli_fields *fields, const char *names, const char *format, va_list args) {
+static void report(sli_fields *fields, const char *names, size_t item, sli_mark mark,
+                   const char *message) {
+    add_once(fields, true, mark, path_of(fields, names, item), message);
+}
+
+static void report_field(sli_fields *fields, bool is_error, const char *names, const char *format,
+                         va_list args) {
     const sli_node *node = NULL;
     (void)owner_of(fields, names, &node);
-    report(fields, names, SIZE_MAX, node != NULL ? node->mark : fields->map->mark,
-           sli_arena_vprintf(fields->arena, format, args));
+    add_once(fields, is_error, node != NULL ? node->mark : fields->map->mark,
+             path_of(fields, names, SIZE_MAX), sli_arena_vprintf(fields->arena, format, args));
+}
+
+void sli_fields_warn(sli_fields *fields, const char *names, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    report_field(fields, false, names, format, args);
+    va_end(args);
 }
 
 void sli_fields_error(sli_fields *fields, const char *names, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    report_field(fields, names, format, args);
+    report_field(fields, true, names, format, args);
     va_end(args);
     fields->state->is_flawed = true;
 }
@@ -339,7 +355,7 @@ void sli_fields_conflict(sli_fields *fields, const char *names, const char *form
     va_list args;
     va_start(args, format);
     if (!fields->state->is_flawed) {
-        report_field(fields, names, format, args);
+        report_field(fields, true, names, format, args);
     }
     va_end(args);
 }
@@ -382,8 +398,8 @@ static void report_missing(sli_fields *fields, const char *names) {
     }
     size_t depth = strlen(fields->path);
     const char *path = sli_arena_copy(fields->arena, fields->path, depth - (depth > 0));
-    add_error(fields, fields->map->mark, path,
-              sli_arena_printf(fields->arena, "missing field '%.*s'%s", (int)length, names, text));
+    add_once(fields, true, fields->map->mark, path,
+             sli_arena_printf(fields->arena, "missing field '%.*s'%s", (int)length, names, text));
     fields->state->is_flawed = true;
 }
 

@@ -108,6 +108,10 @@ sli_fields *sli_fields_object(sli_fields *fields, const char *names);
 void sli_fields_error(sli_fields *fields, const char *names, const char *format, ...)
     SL_PRINTF(3, 4);
 
+/* A warning about a field, in the same way. */
+void sli_fields_warn(sli_fields *fields, const char *names, const char *format, ...)
+    SL_PRINTF(3, 4);
+
 /* An error about fields that do not fit together, at one of them; said only when none was wrong by
  * itself, since then the getter has answered something else. */
 void sli_fields_conflict(sli_fields *fields, const char *names, const char *format, ...)

@@ -63,7 +63,12 @@ static sl_err read_types(sli_arena *arena, const sli_node *root, const sli_node 
     if (inner != NULL) {
         add_type(types, inner->text, inner->mark);
     }
-    return add_architecture(arena, root, types);
+    SL_TRY(add_architecture(arena, root, types));
+    const sli_node *mixer = sli_node_find(root, "ssm_cfg");
+    if (types->count == 0 && mixer != NULL) { /* state-spaces/mamba names no type */
+        add_type(types, "mamba_ssm", mixer->mark);
+    }
+    return SL_OK;
 }
 
 /* ---- The model ---- */

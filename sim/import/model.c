@@ -236,6 +236,39 @@ static void write_note(const char *note, FILE *file) {
     fputc('\n', file);
 }
 
+static bool has_experts(const sli_import_model *model) {
+    for (size_t i = 0; model->ffns[i].name != NULL; i++) {
+        if (strcmp(model->ffns[i].name, "moe") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `weights: fp8`, or `weights: {experts: mxfp4, else: bf16}`; nothing when all are in bf16. */
+static void write_weights(const sli_import_model *model, FILE *file) {
+    const sli_import_weights *weights = &model->weights;
+    const char *other = weights->other != NULL ? weights->other : "bf16";
+    const struct {
+        const char *key;
+        const char *format;
+    } rows[] = {{"experts", has_experts(model) ? weights->experts : NULL},
+                {"attention", weights->attention},
+                {"embeddings", weights->embeddings}};
+    const char *before = "weights: {";
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].format != NULL && strcmp(rows[i].format, other) != 0) {
+            fprintf(file, "%s%s: %s", before, rows[i].key, rows[i].format);
+            before = ", ";
+        }
+    }
+    if (before[0] == ',') {
+        fprintf(file, ", else: %s}\n", other);
+    } else if (strcmp(other, "bf16") != 0) {
+        fprintf(file, "weights: %s\n", other);
+    }
+}
+
 static void write_head(const sli_import_model *model, FILE *file) {
     write_text("name", model->name, file);
     fputs("source: imported from config.json\n", file);
@@ -245,9 +278,7 @@ static void write_head(const sli_import_model *model, FILE *file) {
     if (model->note != NULL) {
         write_note(model->note, file);
     }
-    if (model->weights != NULL) {
-        write_text("weights", model->weights, file);
-    }
+    write_weights(model, file);
     fprintf(file, "hidden: %lld\nvocab: %lld tokens\ntie_embeddings: %s\n",
             (long long)model->hidden, (long long)model->vocab_tokens,
             model->has_tied_embeddings ? "on" : "off");

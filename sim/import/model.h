@@ -41,12 +41,20 @@ typedef struct sli_import_runs {
     size_t capacity;
 } sli_import_runs;
 
+/* Names of formats of weights (model/format.h); NULL = as `other`, which NULL means bf16. */
+typedef struct sli_import_weights {
+    const char *experts; /* left out where no part has routed experts */
+    const char *attention;
+    const char *embeddings;
+    const char *other;
+} sli_import_weights;
+
 /* Zeroed with an arena is valid and empty. */
 typedef struct sli_import_model {
     sli_arena *arena;
     const char *name;
-    const char *weights; /* in words; NULL = bf16 */
-    const char *note;    /* NULL = none */
+    sli_import_weights weights;
+    const char *note; /* NULL = none */
     bool has_assumptions;
     int64_t hidden;
     int64_t vocab_tokens;

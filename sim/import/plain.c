@@ -27,7 +27,8 @@ typedef struct plain_traits {
     bool has_qk_norm;
     bool is_ungated;
     bool has_multi_query;
-    int64_t period;       /* of windows */
+    bool is_open;   /* files leave the longest context out; the default of the family is assumed */
+    int64_t period; /* of windows */
     int64_t width_factor; /* of hidden, where the file has no width; 0 = it has to */
     int64_t width_parts;  /* projections that the width counts together; 0 = 1 */
 } plain_traits;
@@ -138,6 +139,9 @@ static void add_mixers(sli_import_model *model, sli_import_heads heads, bool has
 static void read_plain(sli_fields *fields, sli_import_model *model, const void *values) {
     const plain_traits *traits = values;
     sli_import_shell(fields, model, traits->is_tied);
+    if (traits->is_open && !sli_import_has_context(fields)) {
+        sli_import_note(model, "The file names no longest context; that of the training is taken");
+    }
     int64_t layers = sli_import_layer_count(fields);
     sli_import_heads heads = read_heads(fields, traits, model->hidden);
     sli_import_windows windows = read_windows(fields, traits, layers);
@@ -226,9 +230,18 @@ static const plain_traits gemma3 = {
 static const plain_traits gpt_oss = {.windows = WINDOWS_PERIODIC, .period = 2, .ffn = FFN_MIXTRAL};
 static const plain_traits glm4_moe = {.ffn = FFN_DEEPSEEK};
 static const plain_traits gpt2 = {.is_ungated = true, .is_tied = true, .width_factor = 4};
+static const plain_traits bloom = {
+    .is_ungated = true, .is_tied = true, .width_factor = 4, .is_open = true};
 static const plain_traits gptj = {.is_ungated = true, .width_factor = 4};
-static const plain_traits falcon = {
-    .is_ungated = true, .is_tied = true, .width_factor = 4, .has_multi_query = true};
+static const plain_traits falcon = {.is_ungated = true,
+                                    .is_tied = true,
+                                    .width_factor = 4,
+                                    .has_multi_query = true,
+                                    .is_open = true};
+
+/* Positions are biases or rotations, which end nowhere. Both were trained on 2,048 tokens (Scao et
+ * al. 2022; Almazrouei et al. 2023), and FalconConfig says as much. */
+static const sli_field_default open_defaults[] = {{"max_position_embeddings", 2048}, {NULL, 0}};
 
 /* Saved inside of a file for several modalities, a text_config says only what differs. */
 static const sli_field_default gemma3_defaults[] = {
@@ -257,15 +270,16 @@ const sli_family sli_plain_families[] = {
     {"qwen", NULL, read_plain, &qwen1, NULL},
     {"qwen2", NULL, read_plain, &qwen2, NULL},
     {"qwen2_moe", NULL, read_plain, &qwen2_moe, NULL},
-    {"qwen3", NULL, read_plain, &qwen3, NULL},
-    {"qwen3_moe", NULL, read_plain, &qwen3_moe, NULL},
+    {"qwen3", "qwen3_vl|qwen3_vl_text", read_plain, &qwen3, NULL},
+    {"qwen3_moe", "qwen3_vl_moe|qwen3_vl_moe_text", read_plain, &qwen3_moe, NULL},
     {"gemma", NULL, read_plain, &gemma, NULL},
     {"gemma2", NULL, read_plain, &gemma2, NULL},
     {"gemma3", "gemma3_text", read_plain, &gemma3, gemma3_defaults},
     {"gpt_oss", NULL, read_plain, &gpt_oss, NULL},
     {"glm4_moe", NULL, read_plain, &glm4_moe, NULL},
-    {"gpt2", "opt|bloom", read_plain, &gpt2, NULL},
+    {"gpt2", "opt", read_plain, &gpt2, NULL},
+    {"bloom", NULL, read_plain, &bloom, open_defaults},
     {"gptj", "gpt_neox", read_plain, &gptj, NULL},
-    {"falcon", NULL, read_plain, &falcon, NULL},
+    {"falcon", NULL, read_plain, &falcon, open_defaults},
     {.name = NULL},
 };

@@ -7,6 +7,7 @@
  * keep them. How many tokens prefill computes together (chunk_size) is left to the schema: engines
  * choose their own.
  */
+#include "base/divide.h"
 #include "import/families.h"
 #include "import/shared.h"
 
@@ -18,19 +19,33 @@ enum { CONV_MAX = 64, CHANNELS_MAX = 1000000 };
 
 /* Field names of a mixer of Mamba-2. */
 typedef struct mamba2_names {
-    const char *heads;
+    const char *heads; /* NULL = as many as find place in the inner width */
     const char *head_dim;
     const char *state;
     const char *groups;
     const char *conv;
 } mamba2_names;
 
-/* Answers the inner width. */
-static int64_t add_mamba2(sli_fields *fields, sli_import_model *model, const mamba2_names *names) {
+/* Heads by the inner width, where the file does not count them. */
+static int64_t read_ssm_heads(sli_fields *fields, const mamba2_names *names, int64_t dim,
+                              int64_t inner) {
+    if (names->heads != NULL) {
+        return sli_fields_int(fields, names->heads, 1, CHANNELS_MAX);
+    }
+    if (inner % dim != 0) {
+        sli_fields_conflict(fields, names->head_dim, "heads of %lld do not divide a width of %lld",
+                            (long long)dim, (long long)inner);
+    }
+    return inner >= dim ? inner / dim : 1;
+}
+
+/* Answers the inner width; `inner` is that of a file without heads. */
+static int64_t add_mamba2(sli_fields *fields, sli_import_model *model, const mamba2_names *names,
+                          int64_t inner) {
     sli_import_part *part = sli_import_mixer(model, "mamba2", "recurrent");
-    int64_t heads = sli_fields_int(fields, names->heads, 1, CHANNELS_MAX);
     int64_t groups = sli_fields_int(fields, names->groups, 1, CHANNELS_MAX);
     int64_t dim = sli_fields_int(fields, names->head_dim, 1, SLI_IMPORT_DIM_MAX);
+    int64_t heads = read_ssm_heads(fields, names, dim, inner);
     if (heads % groups != 0) {
         sli_fields_conflict(fields, names->groups, "%lld groups do not divide the %lld heads",
                             (long long)groups, (long long)heads);
@@ -52,7 +67,7 @@ static void read_mamba2(sli_fields *fields, sli_import_model *model, const void 
     (void)traits; /* one form */
     sli_import_widths(fields, model, false);
     int64_t layers = sli_import_layer_count(fields);
-    int64_t inner = add_mamba2(fields, model, &names);
+    int64_t inner = add_mamba2(fields, model, &names, 0);
     int64_t factor = sli_fields_int_or(fields, "expand", 1, CHANNELS_MAX, 2);
     if (inner != factor * model->hidden) {
         sli_fields_conflict(fields, "expand", "%lld x %lld is not the width of all heads, %lld",
@@ -60,6 +75,41 @@ static void read_mamba2(sli_fields *fields, sli_import_model *model, const void 
     }
     sli_import_ffn(model, "none", "none");
     sli_import_layers(model, layers, "mamba2", "none");
+}
+
+/* The files of state-spaces/mamba: no model type, and what differs from the defaults of the module
+ * in ssm_cfg (mamba_ssm/modules/mamba2.py, models/mixer_seq_simple.py). */
+static const sli_field_default mamba2_defaults[] = {
+    {"headdim", 64}, {"ngroups", 1}, {"d_state", 128}, {"d_conv", 4}, {NULL, 0}};
+
+static void read_ssm(sli_fields *fields, sli_import_model *model, const void *traits) {
+    static const mamba2_names names = {NULL, "headdim", "d_state", "ngroups", "d_conv"};
+    static const sli_field_word layer_words[] = {{"Mamba2", 0}, {NULL, 0}};
+    (void)traits; /* one form */
+    sli_import_widths(fields, model, true);
+    model->has_tied_embeddings = sli_fields_bool_or(fields, "tie_embeddings", true);
+    int64_t multiple = sli_fields_int_or(fields, "pad_vocab_size_multiple", 1, 65536, 8);
+    model->vocab_tokens = sli_divide_up(model->vocab_tokens, multiple) * multiple;
+    int64_t layers = sli_import_layer_count(fields);
+    int64_t width = sli_fields_int_or(fields, "d_intermediate", 0, SLI_IMPORT_INNER_MAX, 0);
+    sli_fields *mixer = sli_fields_object(fields, "ssm_cfg");
+    if (mixer == NULL) {
+        sli_fields_error(fields, "ssm_cfg", "missing; its layer is Mamba2, or it is not read");
+        return;
+    }
+    mixer->defaults = mamba2_defaults;
+    if (!sli_fields_has(mixer, "layer")) {
+        sli_fields_error(mixer, "layer", "missing, which means Mamba1; only Mamba2 is read");
+    }
+    (void)sli_fields_word_or(mixer, "layer", layer_words, 0);
+    int64_t inner = sli_fields_int_or(mixer, "expand", 1, CHANNELS_MAX, 2) * model->hidden;
+    add_mamba2(mixer, model, &names, inner);
+    if (width > 0) {
+        sli_import_dense(model, "mlp", width, true);
+    } else {
+        sli_import_ffn(model, "mlp", "none");
+    }
+    sli_import_layers(model, layers, "mamba2", "mlp");
 }
 
 /* A block of Nemotron-H is a mixer or a feed-forward. */
@@ -171,7 +221,7 @@ static void read_nemotron(sli_fields *fields, sli_import_model *model, const voi
         sli_fields_conflict(fields, "num_hidden_layers", "expected %zu, the layers of the pattern",
                             count);
     }
-    add_mamba2(fields, model, &names);
+    add_mamba2(fields, model, &names, 0);
     sli_import_gqa(model, "full", sli_import_read_heads(fields, model->hidden));
     sli_import_mixer(model, "none", "none");
     add_nemotron_ffns(fields, model, has_block(codes, count, BLOCK_DENSE),
@@ -300,9 +350,7 @@ static void read_rwkv7(sli_fields *fields, sli_import_model *model, const void *
 /* ---- The families ---- */
 
 const sli_family sli_recurrent_families[] = {
-    {"nemotron_h", NULL, read_nemotron, NULL, NULL},
-    {"mamba2", NULL, read_mamba2, NULL, NULL},
-    {"jamba", NULL, read_jamba, NULL, NULL},
-    {"rwkv7", NULL, read_rwkv7, NULL, NULL},
-    {.name = NULL},
+    {"nemotron_h", NULL, read_nemotron, NULL, NULL}, {"mamba2", NULL, read_mamba2, NULL, NULL},
+    {"mamba_ssm", NULL, read_ssm, NULL, NULL},       {"jamba", NULL, read_jamba, NULL, NULL},
+    {"rwkv7", NULL, read_rwkv7, NULL, NULL},         {.name = NULL},
 };

@@ -4,39 +4,11 @@
 
 /* ---- The model as a whole ---- */
 
-/* `fp8 in blocks of 128 x 128`; NULL without a quantisation that says its method. */
-static const char *quantised(sli_fields *fields) {
-    sli_fields *quantisation = sli_fields_object(fields, "quantization_config");
-    if (quantisation == NULL) {
-        return NULL;
-    }
-    const char *method = sli_fields_text_or(quantisation, "format|quant_algo|quant_method", NULL);
-    const sli_node *block = sli_fields_list(quantisation, "weight_block_size");
-    bool has_block = block != NULL && block->count == 2 && block->first->kind == SLI_NODE_SCALAR &&
-                     block->last->kind == SLI_NODE_SCALAR;
-    sli_fields_skip_rest(quantisation); /* how to read tensors */
-    if (method == NULL || !has_block) {
-        return method;
-    }
-    const char *text = sli_arena_printf(fields->arena, "%s in blocks of %s x %s", method,
-                                        block->first->text, block->last->text);
-    fields->state->is_out_of_memory |= text == NULL;
-    return text;
-}
-
-/* NULL for bf16, which is what a model file means by saying nothing. */
-static const char *published_type(sli_fields *fields) {
-    const char *type = sli_fields_text_or(fields, "torch_dtype|dtype", "bfloat16");
-    return strcmp(type, "bfloat16") == 0  ? NULL
-           : strcmp(type, "float16") == 0 ? "fp16"
-           : strcmp(type, "float32") == 0 ? "fp32"
-                                          : type;
-}
+static const char context_names[] = "max_position_embeddings|max_sequence_length|seq_length|"
+                                    "n_positions|model_max_length|context_length";
 
 void sli_import_widths(sli_fields *fields, sli_import_model *model, bool is_tied) {
-    const char *method = quantised(fields);
-    const char *type = published_type(fields);
-    model->weights = method != NULL ? method : type;
+    sli_import_read_weights(fields, model);
     model->hidden = sli_fields_int(fields, "hidden_size|n_embd|n_embed|d_model", 1,
                                    SLI_IMPORT_WIDTH_MAX);
     model->vocab_tokens = sli_fields_int(fields, "vocab_size", 1, SLI_IMPORT_VOCAB_MAX);
@@ -44,10 +16,12 @@ void sli_import_widths(sli_fields *fields, sli_import_model *model, bool is_tied
 }
 
 void sli_import_shell(sli_fields *fields, sli_import_model *model, bool is_tied) {
-    static const char names[] = "max_position_embeddings|max_sequence_length|seq_length|"
-                                "n_positions|model_max_length|context_length";
     sli_import_widths(fields, model, is_tied);
-    model->context_tokens = sli_fields_int(fields, names, 1, SLI_IMPORT_TOKENS_MAX);
+    model->context_tokens = sli_fields_int(fields, context_names, 1, SLI_IMPORT_TOKENS_MAX);
+}
+
+bool sli_import_has_context(const sli_fields *fields) {
+    return sli_fields_has(fields, context_names);
 }
 
 int64_t sli_import_layer_count(sli_fields *fields) {

@@ -24,12 +24,18 @@ enum {
     SLI_IMPORT_TOKENS_MAX = 1000000000,
 };
 
+/* The formats of all weights: quantization_config, expert_dtype, torch_dtype. weights.c */
+void sli_import_read_weights(sli_fields *fields, sli_import_model *model);
+
 /* Hidden size, vocabulary, head and format of weights, into the model. `is_tied` when the file does
  * not say whether the head is the embedding. */
 void sli_import_widths(sli_fields *fields, sli_import_model *model, bool is_tied);
 
 /* These and the longest context. */
 void sli_import_shell(sli_fields *fields, sli_import_model *model, bool is_tied);
+
+/* Whether the file says that context; otherwise it was the default of the family. */
+bool sli_import_has_context(const sli_fields *fields);
 
 /* Layers of the backbone. */
 int64_t sli_import_layer_count(sli_fields *fields);

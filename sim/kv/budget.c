@@ -112,7 +112,7 @@ void sli_budget_compute(const sli_memory_config *config, const sli_budget_query 
     sli_placement placement = sli_placement_of_tp(query->options.tp);
     sli_budget found = {
         .capacity_bytes = query->device->memory_bytes.value,
-        .weights_bytes = sli_placement_weights_bytes(architecture, query->weights, &placement, 0),
+        .weights_bytes = sli_placement_weights_bytes(architecture, &query->weights, &placement, 0),
         .activation_bytes = config->activation_bytes == SLI_AUTO ? estimate_activation(query)
                                                                  : config->activation_bytes,
         .workspace_bytes = find_workspace(query),
@@ -188,8 +188,9 @@ static void describe_least(const sli_budget *budget, char *text, size_t text_byt
 /* `bf16`, or `fp8, KV in bf16` where they differ. */
 static void describe_formats(const sli_budget_query *query, char *text, size_t text_bytes) {
     const char *cache = query->options.cache->name;
-    bool differs = strcmp(query->weights->name, cache) != 0;
-    snprintf(text, text_bytes, "%s%s%s", query->weights->name, differs ? ", KV in " : "",
+    sli_weights_text weights = sli_weights_say(&query->weights);
+    bool differs = strcmp(weights.text, cache) != 0;
+    snprintf(text, text_bytes, "%s%s%s", weights.text, differs ? ", KV in " : "",
              differs ? cache : "");
 }
 
@@ -232,7 +233,7 @@ static void report_shortfall(const sli_memory_config *config, const sli_budget_q
     const char *remedy = query->kernel != NULL && query->kernel->keeps_scores
                              ? "; flash attention (attention.kernel: fa2) writes no scores down"
                              : "";
-    char formats[64];
+    char formats[128];
     char least[64];
     char workspace[96];
     describe_workspace(query, budget, workspace, sizeof workspace);

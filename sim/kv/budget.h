@@ -44,7 +44,7 @@ extern const sli_section sli_memory_section;
 typedef struct sli_budget_query {
     const sli_architecture *architecture;
     const sli_device *device;
-    const sli_weight_format *weights;
+    sli_weights weights;
     const sli_layout *layout;   /* NULL = only the terms besides the cache are asked for */
     sli_layout_options options; /* that it was made of; sli_parallel_can_run holds for its tp */
     int64_t max_seqs;

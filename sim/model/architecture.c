@@ -1,6 +1,7 @@
 #include "model/architecture.h"
 
 #include "base/check.h"
+#include "model/params.h"
 #include "model/repeats.h"
 
 #include <string.h>
@@ -63,23 +64,6 @@ static const sl_param architecture_params[] = {
      .fallback = "\"\"",
      .help = "what a reader should know about the figures",
      .offset = offsetof(sli_architecture, note)},
-    {.name = "weights",
-     .type = SL_TYPE_STRING,
-     .fallback = "bf16",
-     .help = "format that the weights are published in, in words",
-     .offset = offsetof(sli_architecture, weights)},
-    {.name = "weights_format",
-     .type = SL_TYPE_CHOICE,
-     .choices = sli_weight_format_names,
-     .fallback = "bf16",
-     .help = "the format that sluice counts them in, as published",
-     .offset = offsetof(sli_architecture, weights_format)},
-    {.name = "expert_format",
-     .type = SL_TYPE_CHOICE,
-     .choices = sli_weight_format_names,
-     .fallback = "bf16",
-     .help = "that of routed experts, where there are any",
-     .offset = offsetof(sli_architecture, expert_format)},
     {.name = "hidden",
      .type = SL_TYPE_INT,
      .min = 1,
@@ -146,6 +130,12 @@ static const sl_param architecture_params[] = {
 enum { PART_MAX = 64, RUN_MAX = 10000 };
 
 static const sli_field architecture_fields[] = {
+    {.name = "weights",
+     .kind = SLI_FIELD_SECTION,
+     .help = "the format that its weights are published in, or one for each sort of them",
+     .offset = offsetof(sli_architecture, weights_config),
+     .section = &sli_weights_section,
+     .fallback = "{}"},
     {.name = "attention",
      .kind = SLI_FIELD_MAP,
      .help = "the mixers of the model, each by a name of its own",
@@ -203,8 +193,8 @@ static void report_part(const part_reader *reader, const char *group, const sli_
     sli_diag_error(reader->diag, mark, path, "%s", mistake);
 }
 
-static sl_err read_parts(const part_reader *reader, const char *group, const sli_map_values *map,
-                         int64_t hidden, const sli_layer_part **parts) {
+static sl_err read_parts(const part_reader *reader, const char *group, sli_part_role role,
+                         const sli_map_values *map, int64_t hidden, const sli_layer_part **parts) {
     sli_layer_part *made = sli_arena_array(reader->arena, map->count, sizeof *made);
     if (made == NULL) {
         return SL_ERR_NOMEM;
@@ -212,7 +202,10 @@ static sl_err read_parts(const part_reader *reader, const char *group, const sli
     for (size_t i = 0; i < map->count; i++) {
         const sli_named_entry *entry = &map->entries[i];
         const sli_layer_kind *kind = entry->value.type->item;
-        made[i] = (sli_layer_part){.name = entry->key, .kind = kind, .values = entry->value.values};
+        made[i] = (sli_layer_part){.name = entry->key,
+                                   .kind = kind,
+                                   .values = entry->value.values,
+                                   .facts = {.role = role}};
         const char *mistake = kind->check != NULL ? kind->check(made[i].values) : NULL;
         if (mistake != NULL) {
             report_part(reader, group, &made[i], entry->value.mark, mistake);
@@ -297,6 +290,17 @@ static void check_lenders(const part_reader *reader, const sli_architecture *arc
     }
 }
 
+/* ---- Weights ---- */
+
+static void check_weights(const part_reader *reader, const sli_architecture *architecture) {
+    const char *key = "weights.experts";
+    if (architecture->weights_config.of[SLI_WEIGHT_EXPERT] > 0 &&
+        sli_params_fewest_experts(architecture) == 0) {
+        sli_diag_error(reader->diag, sli_tree_path(reader->root, key)->mark, key,
+                       "no layer has routed experts; leave it out");
+    }
+}
+
 /* ---- Reading ---- */
 
 static sl_err unfold(part_reader *reader) {
@@ -314,14 +318,15 @@ static sl_err expand(const part_reader *reader, const sli_repeats *repeats, sli_
 /* While each row stands there once: a repeat of a layer has at least the lenders of the first. */
 static sl_err complete(const part_reader *reader, sli_architecture *architecture) {
     int errors_before = reader->diag->error_count;
-    SL_TRY(read_parts(reader, "attention", &architecture->attention, architecture->hidden,
-                      &architecture->mixer_parts));
-    SL_TRY(read_parts(reader, "ffn", &architecture->ffns, architecture->hidden,
+    SL_TRY(read_parts(reader, "attention", SLI_PART_MIXER, &architecture->attention,
+                      architecture->hidden, &architecture->mixer_parts));
+    SL_TRY(read_parts(reader, "ffn", SLI_PART_FFN, &architecture->ffns, architecture->hidden,
                       &architecture->ffn_parts));
     SL_TRY(link_runs(reader, architecture, &architecture->layers, "layers"));
     SL_TRY(link_runs(reader, architecture, &architecture->mtp_layers, "mtp_layers"));
     if (reader->diag->error_count == errors_before) {
         check_lenders(reader, architecture);
+        check_weights(reader, architecture);
     }
     if (reader->diag->is_out_of_memory) {
         return SL_ERR_NOMEM;
@@ -343,6 +348,7 @@ sl_err sli_architecture_resolve(sli_arena *arena, const char *id, sli_node *root
     SL_TRY(unfold(&reader));
     SL_TRY(sli_schema_resolve(arena, &sli_architecture_section, NULL, root, diag, read));
     SL_TRY(complete(&reader, read));
+    read->weights = sli_weights_read(&read->weights_config);
     read->id = id;
     *architecture = read;
     return SL_OK;

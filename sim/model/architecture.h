@@ -14,6 +14,7 @@
 #include "config/catalogue.h"
 #include "model/kind.h"
 #include "model/kinds.h"
+#include "model/weights.h"
 
 /* A mixer or a feed-forward of the file. */
 typedef struct sli_layer_part {
@@ -49,9 +50,8 @@ typedef struct sli_architecture {
     int confidence; /* sli_confidence */
     int role;       /* sli_model_role */
     const char *note;
-    const char *weights; /* as published, in words */
-    int weights_format;  /* what that is, nearest, of sli_weight_formats, and of routed experts */
-    int expert_format;
+    sli_weights_config weights_config;
+    sli_weights weights; /* as published */
     int64_t hidden;
     int64_t vocab_tokens;
     bool has_tied_embeddings; /* the head is the embedding */

@@ -242,7 +242,8 @@ bool sli_format_has_residual(const sli_cache_format *format) {
     return false;
 }
 
-/* As above; int8 and fp8 with scales too few to weigh. q1_0 is the one-bit format of the Bonsai
+/* As above; int8 and fp8 with scales too few to weigh. int4 is what compressed-tensors packs with a
+ * group size of 32, as Kimi K2.5 is published. q1_0 is the one-bit format of the Bonsai
  * white paper (PrismML): 16 bytes and a half for 128 parameters. */
 const sli_weight_format sli_weight_formats[] = {
     {.name = "bf16", .help = "two bytes a parameter", .group_params = 1, .group_bytes = 2},
@@ -250,14 +251,22 @@ const sli_weight_format sli_weight_formats[] = {
     {.name = "int8", .help = "one byte a parameter", .group_params = 1, .group_bytes = 1},
     {.name = "q8_0", .help = "34 bytes for 32", .group_params = 32, .group_bytes = 34},
     {.name = "q4_0", .help = "18 bytes for 32", .group_params = 32, .group_bytes = 18},
+    {.name = "int4",
+     .help = "the same: integers, one scale of 16 bits",
+     .group_params = 32,
+     .group_bytes = 18},
     {.name = "nvfp4", .help = "9 bytes for 16", .group_params = 16, .group_bytes = 9},
     {.name = "mxfp4", .help = "17 bytes for 32", .group_params = 32, .group_bytes = 17},
     {.name = "q1_0", .help = "18 bytes for 128", .group_params = 128, .group_bytes = 18},
     {.name = NULL},
 };
 
-const char *const sli_weight_format_names[] = {"bf16",  "fp8",   "int8", "q8_0", "q4_0",
-                                               "nvfp4", "mxfp4", "q1_0", NULL};
+#define WEIGHT_FORMAT_NAMES                                                                        \
+    "bf16", "fp8", "int8", "q8_0", "q4_0", "int4", "nvfp4", "mxfp4", "q1_0", NULL
+
+const char *const sli_weight_format_names[] = {WEIGHT_FORMAT_NAMES};
+const char *const sli_weight_format_or_same[] = {"same", WEIGHT_FORMAT_NAMES};
+const char *const sli_weight_format_or_published[] = {"published", WEIGHT_FORMAT_NAMES};
 
 const sli_weight_format *sli_weight_format_find(const char *name) {
     name = unalias(weight_aliases, name);

@@ -78,7 +78,8 @@ int64_t sli_format_residual_most(const sli_cache_format *format, sli_row_sort so
 /* Whether any rows wait in bf16. */
 bool sli_format_has_residual(const sli_cache_format *format);
 
-/* What the weights are stored in, all of them; groups of parameters share scales. */
+/* What weights are stored in; groups of parameters share scales. model/weights.h says which weights
+ * of a model are in which. */
 typedef struct sli_weight_format {
     const char *name;
     const char *help;
@@ -89,8 +90,11 @@ typedef struct sli_weight_format {
 /* Ends with a row whose name is NULL; the first is bf16. */
 extern const sli_weight_format sli_weight_formats[];
 
-/* Their names in the same order, NULL behind the last. */
+/* Their names in the same order, NULL behind the last, for schemas; and behind a word of its own in
+ * front: as all other weights, as the model is published. */
 extern const char *const sli_weight_format_names[];
+extern const char *const sli_weight_format_or_same[];
+extern const char *const sli_weight_format_or_published[];
 
 /* The format of a name, its own or one that engines have for it (fp16), or NULL. */
 const sli_weight_format *sli_weight_format_find(const char *name);

@@ -61,8 +61,11 @@ typedef struct sli_latent_ways {
 
 enum { SLI_MATRIX_MAX = 12, SLI_STORE_MAX = 5, SLI_WORK_MAX = 3 };
 
+typedef enum sli_part_role { SLI_PART_MIXER, SLI_PART_FFN } sli_part_role;
+
 /* One part of one layer. */
 typedef struct sli_part_facts {
+    sli_part_role role; /* by where the file names it, not by the kind */
     sli_matrix matrices[SLI_MATRIX_MAX];
     sli_store stores[SLI_STORE_MAX];
     sli_core_work decode[SLI_WORK_MAX];
@@ -78,8 +81,6 @@ typedef struct sli_part_facts {
                                 a latent, an entry; 0 = nothing, as a recurrence */
     bool is_borrower;        /* reads what an earlier layer has kept */
 } sli_part_facts;
-
-typedef enum sli_part_role { SLI_PART_MIXER, SLI_PART_FFN } sli_part_role;
 
 typedef struct sli_layer_kind {
     const char *name;

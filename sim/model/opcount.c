@@ -196,43 +196,43 @@ static double share_of_rank(int64_t pieces, int64_t tp) {
     return (double)sli_divide_up(pieces, tp) / (double)pieces;
 }
 
-static double weight_bytes(const sli_weight_format *weights, double params) {
-    return params * (double)weights->group_bytes / (double)weights->group_params;
-}
-
-sli_products sli_opcount_part(const sli_part_facts *facts, const sli_weight_format *weights,
-                              int64_t tp, int64_t tokens) {
-    double used_params = 0.0;    /* by a token */
-    double touched_params = 0.0; /* by all of them */
+sli_products sli_opcount_part(const sli_part_facts *facts, const sli_weights *weights, int64_t tp,
+                              int64_t tokens) {
+    double used_params = 0.0;   /* by a token */
+    double touched_bytes = 0.0; /* by all of them */
     for (int i = 0; i < facts->matrix_count; i++) {
         const sli_matrix *matrix = &facts->matrices[i];
         double params = (double)(matrix->in * matrix->out) * share_of_rank(matrix->pieces, tp);
+        double copies = sli_moe_distinct(matrix->count, matrix->active, tokens);
         used_params += params * (double)matrix->active;
-        touched_params += params * sli_moe_distinct(matrix->count, matrix->active, tokens);
+        touched_bytes += sli_weights_share_bytes(weights, sli_matrix_sort(facts, matrix),
+                                                 params * copies);
     }
     return (sli_products){
         .flops = 2.0 * used_params * (double)tokens,
-        .weight_bytes = weight_bytes(weights, touched_params),
+        .weight_bytes = touched_bytes,
     };
 }
 
 /* One matrix of so many parameters. */
-static sli_products multiply(const sli_weight_format *weights, double params, int64_t rows) {
+static sli_products multiply(const sli_weights *weights, sli_weight_sort sort, double params,
+                             int64_t rows) {
     return (sli_products){
         .flops = 2.0 * params * (double)rows,
-        .weight_bytes = rows > 0 ? weight_bytes(weights, params) : 0.0,
+        .weight_bytes = rows > 0 ? sli_weights_share_bytes(weights, sort, params) : 0.0,
     };
 }
 
 sli_products sli_opcount_layer_extra(const sli_architecture *architecture,
-                                     const sli_weight_format *weights, int64_t tokens) {
-    return multiply(weights, (double)sli_params_layer_extra(architecture), tokens);
+                                     const sli_weights *weights, int64_t tokens) {
+    double params = (double)sli_params_layer_extra(architecture);
+    return multiply(weights, SLI_WEIGHT_ELSE, params, tokens);
 }
 
 sli_products sli_opcount_head_products(const sli_architecture *architecture,
-                                       const sli_weight_format *weights, int64_t tp,
-                                       int64_t emitting) {
-    return multiply(weights, (double)sli_params_vocab(architecture) / (double)tp, emitting);
+                                       const sli_weights *weights, int64_t tp, int64_t emitting) {
+    double params = (double)sli_params_vocab(architecture) / (double)tp;
+    return multiply(weights, SLI_WEIGHT_EMBEDDING, params, emitting);
 }
 
 /*

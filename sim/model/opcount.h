@@ -110,17 +110,16 @@ typedef struct sli_products {
 
 /* All matrices of a part. Routed experts: the FLOPs of those that the tokens use, the weights of as
  * many different ones as are expected (sli_moe_distinct). O(matrices). */
-sli_products sli_opcount_part(const sli_part_facts *facts, const sli_weight_format *weights,
-                              int64_t tp, int64_t tokens);
+sli_products sli_opcount_part(const sli_part_facts *facts, const sli_weights *weights, int64_t tp,
+                              int64_t tokens);
 
 /* What a layer has beside its parts (sli_params_layer_extra), on every rank. O(1). */
 sli_products sli_opcount_layer_extra(const sli_architecture *architecture,
-                                     const sli_weight_format *weights, int64_t tokens);
+                                     const sli_weights *weights, int64_t tokens);
 
 /* The head, for so many rows that a token is drawn from. O(1). */
 sli_products sli_opcount_head_products(const sli_architecture *architecture,
-                                       const sli_weight_format *weights, int64_t tp,
-                                       int64_t emitting);
+                                       const sli_weights *weights, int64_t tp, int64_t emitting);
 
 /* The elementwise operators of a part, in bytes; both 0 without matrices. */
 typedef struct sli_part_elementwise {

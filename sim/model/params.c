@@ -43,6 +43,12 @@ bool sli_matrix_is_routed(const sli_matrix *matrix) {
     return matrix->active < matrix->count;
 }
 
+sli_weight_sort sli_matrix_sort(const sli_part_facts *facts, const sli_matrix *matrix) {
+    return sli_matrix_is_routed(matrix)    ? SLI_WEIGHT_EXPERT
+           : facts->role == SLI_PART_MIXER ? SLI_WEIGHT_ATTENTION
+                                           : SLI_WEIGHT_ELSE;
+}
+
 int64_t sli_params_fewest_experts(const sli_architecture *architecture) {
     const sli_layer_run *runs = architecture->layers.rows;
     int64_t fewest = 0;

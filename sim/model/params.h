@@ -17,6 +17,9 @@ int64_t sli_params_part_active(const sli_part_facts *facts);
 /* A routed expert is one of a matrix that a token does not use all copies of. */
 bool sli_matrix_is_routed(const sli_matrix *matrix);
 
+/* Which weights of a model a matrix is one of. */
+sli_weight_sort sli_matrix_sort(const sli_part_facts *facts, const sli_matrix *matrix);
+
 /* Routed experts of the layer that has fewest of them; 0 when no layer has any. */
 int64_t sli_params_fewest_experts(const sli_architecture *architecture);
 

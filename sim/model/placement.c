@@ -63,18 +63,16 @@ static int64_t copy_params(const sli_matrix *matrix, const sli_placement *placem
     return all / pieces * held + sli_divide_up(all % pieces * held, pieces);
 }
 
-/* Of routed experts, or of all else. */
-static int64_t part_params(const sli_part_facts *facts, const sli_placement *placement,
-                           bool are_routed) {
-    int64_t groups = are_routed ? placement->ep : 1;
-    int64_t params = 0;
+/* Of so many equal layers. */
+static void add_part(const sli_part_facts *facts, const sli_placement *placement, int64_t layers,
+                     sli_weight_params *params) {
     for (int i = 0; i < facts->matrix_count; i++) {
         const sli_matrix *matrix = &facts->matrices[i];
-        if (sli_matrix_is_routed(matrix) == are_routed) {
-            params += sli_divide_up(matrix->count, groups) * copy_params(matrix, placement);
-        }
+        int64_t groups = sli_matrix_is_routed(matrix) ? placement->ep : 1;
+        params->of[sli_matrix_sort(facts, matrix)] += layers *
+                                                      sli_divide_up(matrix->count, groups) *
+                                                      copy_params(matrix, placement);
     }
-    return params;
 }
 
 /* Rows of the vocabulary are the pieces of embedding and head. */
@@ -94,83 +92,60 @@ static int64_t vocab_params(const sli_architecture *architecture, const sli_plac
     return vocab_rows(architecture, placement) * (widths + (is_first ? layer_widths : 0));
 }
 
-/* Of all layers of a stage. */
-static int64_t layer_params(const sli_architecture *architecture, const sli_placement *placement,
-                            int64_t stage, bool are_routed) {
+sli_weight_params sli_placement_params(const sli_architecture *architecture,
+                                       const sli_placement *placement, int64_t stage) {
     const sli_layer_run *runs = architecture->layers.rows;
-    sli_stage layers = sli_placement_stage(architecture, placement, stage);
-    int64_t extra = are_routed ? 0 : sli_params_layer_extra(architecture);
-    int64_t params = 0;
+    sli_stage within = sli_placement_stage(architecture, placement, stage);
+    sli_weight_params params = {
+        .of = {[SLI_WEIGHT_EMBEDDING] = vocab_params(architecture, placement, stage)}};
     int64_t begin = 0;
     for (size_t i = 0; i < architecture->layers.count; begin += runs[i].count, i++) {
-        params += sli_stage_layers(&layers, &runs[i], begin) *
-                  (part_params(&runs[i].mixer->facts, placement, are_routed) +
-                   part_params(&runs[i].ffn->facts, placement, are_routed) + extra);
+        int64_t layers = sli_stage_layers(&within, &runs[i], begin);
+        add_part(&runs[i].mixer->facts, placement, layers, &params);
+        add_part(&runs[i].ffn->facts, placement, layers, &params);
+        params.of[SLI_WEIGHT_ELSE] += layers * sli_params_layer_extra(architecture);
     }
     return params;
-}
-
-int64_t sli_placement_expert_params(const sli_architecture *architecture,
-                                    const sli_placement *placement, int64_t stage) {
-    return layer_params(architecture, placement, stage, true);
-}
-
-int64_t sli_placement_params(const sli_architecture *architecture, const sli_placement *placement,
-                             int64_t stage) {
-    return vocab_params(architecture, placement, stage) +
-           layer_params(architecture, placement, stage, false) +
-           sli_placement_expert_params(architecture, placement, stage);
 }
 
 int64_t sli_placement_weights_bytes(const sli_architecture *architecture,
-                                    const sli_weight_format *format, const sli_placement *placement,
+                                    const sli_weights *weights, const sli_placement *placement,
                                     int64_t stage) {
-    int64_t params = sli_placement_params(architecture, placement, stage);
-    return sli_divide_up(params, format->group_params) * format->group_bytes;
+    sli_weight_params params = sli_placement_params(architecture, placement, stage);
+    return sli_weights_bytes(weights, &params);
 }
 
 /* Of routed experts each copy is touched with the same probability. */
-static double part_touched(const sli_part_facts *facts, const sli_placement *placement,
-                           int64_t tokens, bool are_routed) {
-    double params = 0.0;
+static double part_touched_bytes(const sli_part_facts *facts, const sli_weights *weights,
+                                 const sli_placement *placement, int64_t tokens) {
+    double bytes = 0.0;
     for (int i = 0; i < facts->matrix_count; i++) {
         const sli_matrix *matrix = &facts->matrices[i];
         double copies = (double)matrix->count;
-        if (sli_matrix_is_routed(matrix) != are_routed) {
-            continue;
-        }
-        if (are_routed) {
+        if (sli_matrix_is_routed(matrix)) {
             double share = sli_moe_distinct(matrix->count, matrix->active, tokens) / copies;
             copies = share * (double)sli_divide_up(matrix->count, placement->ep);
         }
-        params += copies * (double)copy_params(matrix, placement);
+        bytes += sli_weights_share_bytes(weights, sli_matrix_sort(facts, matrix),
+                                         copies * (double)copy_params(matrix, placement));
     }
-    return params;
+    return bytes;
 }
 
-static double layers_touched(const sli_architecture *architecture, const sli_placement *placement,
-                             int64_t tokens, bool are_routed) {
+double sli_placement_touched_bytes(const sli_architecture *architecture, const sli_weights *weights,
+                                   const sli_placement *placement, int64_t tokens) {
     const sli_layer_run *runs = architecture->layers.rows;
-    double extra = are_routed ? 0.0 : (double)sli_params_layer_extra(architecture);
-    double params = 0.0;
+    double head = (double)(vocab_rows(architecture, placement) * architecture->hidden);
+    double extra = (double)sli_params_layer_extra(architecture);
+    double layer_bytes = sli_weights_share_bytes(weights, SLI_WEIGHT_ELSE, extra);
+    double bytes = sli_weights_share_bytes(weights, SLI_WEIGHT_EMBEDDING, head);
     for (size_t i = 0; i < architecture->layers.count; i++) {
-        params += (double)runs[i].count *
-                  (part_touched(&runs[i].mixer->facts, placement, tokens, are_routed) +
-                   part_touched(&runs[i].ffn->facts, placement, tokens, are_routed) + extra);
+        const sli_layer_run *run = &runs[i];
+        bytes += (double)run->count *
+                 (part_touched_bytes(&run->mixer->facts, weights, placement, tokens) +
+                  part_touched_bytes(&run->ffn->facts, weights, placement, tokens) + layer_bytes);
     }
-    return params;
-}
-
-double sli_placement_experts_touched(const sli_architecture *architecture,
-                                     const sli_placement *placement, int64_t tokens) {
-    return layers_touched(architecture, placement, tokens, true);
-}
-
-double sli_placement_touched(const sli_architecture *architecture, const sli_placement *placement,
-                             int64_t tokens) {
-    return (double)(vocab_rows(architecture, placement) * architecture->hidden) +
-           layers_touched(architecture, placement, tokens, false) +
-           sli_placement_experts_touched(architecture, placement, tokens);
+    return bytes;
 }
 
 /* ---- Cache and state ---- */

@@ -54,22 +54,18 @@ sli_stage sli_placement_stage(const sli_architecture *architecture, const sli_pl
 /* Layers of a run that a stage has; `begin` is the first layer of the run. */
 int64_t sli_stage_layers(const sli_stage *stage, const sli_layer_run *run, int64_t begin);
 
-/* Parameters on a rank of a stage, those of routed experts among them, and bytes of all in a
- * format. For {1, 1, 1, 1, 1} they are sli_params_total. */
-int64_t sli_placement_params(const sli_architecture *architecture, const sli_placement *placement,
-                             int64_t stage);
-int64_t sli_placement_expert_params(const sli_architecture *architecture,
-                                    const sli_placement *placement, int64_t stage);
+/* Parameters on a rank of a stage, by sort, and what they weigh. For {1, 1, 1, 1, 1} they are
+ * sli_params_total. */
+sli_weight_params sli_placement_params(const sli_architecture *architecture,
+                                       const sli_placement *placement, int64_t stage);
 int64_t sli_placement_weights_bytes(const sli_architecture *architecture,
-                                    const sli_weight_format *format, const sli_placement *placement,
+                                    const sli_weights *weights, const sli_placement *placement,
                                     int64_t stage);
 
-/* As sli_params_touched, of one rank of each stage together, and those of routed experts among
- * them: a step passes all stages one after another. `tokens` are those of all dp copies. */
-double sli_placement_touched(const sli_architecture *architecture, const sli_placement *placement,
-                             int64_t tokens);
-double sli_placement_experts_touched(const sli_architecture *architecture,
-                                     const sli_placement *placement, int64_t tokens);
+/* What sli_params_touched weighs, of one rank of each stage together: a step passes all stages one
+ * after another. `tokens` are those of all dp copies. */
+double sli_placement_touched_bytes(const sli_architecture *architecture, const sli_weights *weights,
+                                   const sli_placement *placement, int64_t tokens);
 
 /* A part as the fullest rank has it when a sequence has so many tokens: fewer heads, and fewer of
  * the rows that are shared out. What it keeps and reads must not be asked for other lengths. */

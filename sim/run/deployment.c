@@ -188,7 +188,7 @@ static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deploymen
     sli_budget_query query = {
         .architecture = deployment->architecture,
         .device = deployment->device,
-        .weights = &sli_weight_formats[scenario->model.weights],
+        .weights = sli_model_weights(&scenario->model, deployment->architecture),
         .layout = deployment->layout,
         .options = layout_options(scenario, deployment),
         .max_seqs = scenario->engine.max_seqs,
@@ -206,7 +206,7 @@ static sli_cost_subject cost_subject(const sli_scenario *scenario,
         .architecture = deployment->architecture,
         .device = deployment->device,
         .tp = scenario->replicas.tp,
-        .weights = &sli_weight_formats[scenario->model.weights],
+        .weights = sli_model_weights(&scenario->model, deployment->architecture),
         .cache = &sli_cache_formats[scenario->model.kv],
         .attention = attention_of(scenario),
     };

@@ -13,7 +13,6 @@
 sli_estimate_query sli_estimate_defaults(void) {
     return (sli_estimate_query){
         .cache = &sli_cache_formats[0],
-        .weights = &sli_weight_formats[0],
         .tokens = 32768,
         .requests = 1,
         .placement = sli_placement_alone,

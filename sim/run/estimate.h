@@ -28,8 +28,8 @@ typedef struct sli_estimate_query {
     const char *keep;       /* that method and its settings, for who prints it; NULL = none */
     const char *keep_words; /* and what it leaves */
     const sli_cache_format *cache;
-    const sli_weight_format *weights;
-    const sli_weight_format *expert_weights; /* of routed experts; NULL = like the others */
+    const sli_weight_format *weights;        /* of all; NULL = as the model is published */
+    const sli_weight_format *expert_weights; /* of routed experts; NULL = by the above */
     const sli_device *device;                /* NULL = none: nothing has to fit */
     int64_t tokens;        /* of each request; to a method all but the last are prompt */
     int64_t requests;      /* at the same time */
@@ -176,7 +176,10 @@ SL_NODISCARD sl_err sli_estimate_fit_find(const sli_estimate_query *query, sli_d
  * answered, also with another placement. O(layer runs x stages), less when they do not. */
 bool sli_estimate_fits(const sli_estimate_query *query);
 
-/* The query with weights in the formats that its model is published in, or the nearest ones. */
+/* The formats that a query comes to. */
+sli_weights sli_estimate_weight_formats(const sli_estimate_query *query);
+
+/* The query with weights as its model is published. */
 sli_estimate_query sli_estimate_as_published(const sli_estimate_query *query);
 
 /* Bytes of all weights of a query, as sli_estimate_find says. */

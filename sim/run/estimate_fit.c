@@ -66,7 +66,7 @@ static sli_estimate_fit find_room(const sli_estimate_query *query, int64_t stage
     sli_budget_query rule = {
         .architecture = query->architecture,
         .device = query->device,
-        .weights = query->weights,
+        .weights = sli_estimate_weight_formats(query),
         .options = {.tp = 1, .max_batched_tokens = SLI_ESTIMATE_STEP_TOKENS},
         .max_seqs = SEQS,
     };

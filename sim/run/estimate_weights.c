@@ -1,38 +1,27 @@
 #include "run/estimate_weights.h"
 
-#include "base/divide.h"
 #include "model/params.h"
 
-static const sli_weight_format *expert_format(const sli_estimate_query *query) {
-    return query->expert_weights != NULL ? query->expert_weights : query->weights;
+sli_weights sli_estimate_weight_formats(const sli_estimate_query *query) {
+    sli_weights weights = query->weights != NULL ? sli_weights_all(query->weights)
+                                                 : query->architecture->weights;
+    if (query->expert_weights != NULL && sli_params_fewest_experts(query->architecture) > 0) {
+        weights.of[SLI_WEIGHT_EXPERT] = query->expert_weights;
+    }
+    return weights;
 }
 
 sli_estimate_query sli_estimate_as_published(const sli_estimate_query *query) {
-    const sli_architecture *architecture = query->architecture;
-    bool has_experts = sli_params_fewest_experts(architecture) > 0;
-    bool is_mixed = has_experts && architecture->expert_format != architecture->weights_format;
     sli_estimate_query published = *query;
-    published.weights = &sli_weight_formats[architecture->weights_format];
-    published.expert_weights = is_mixed ? &sli_weight_formats[architecture->expert_format] : NULL;
+    published.weights = NULL;
+    published.expert_weights = NULL;
     return published;
-}
-
-/* In whole groups. */
-static int64_t format_bytes(const sli_weight_format *format, int64_t params) {
-    return sli_divide_up(params, format->group_params) * format->group_bytes;
-}
-
-static double share_bytes(const sli_weight_format *format, double params) {
-    return params * (double)format->group_bytes / (double)format->group_params;
 }
 
 int64_t sli_estimate_weights_bytes(const sli_estimate_query *query, const sli_placement *placement,
                                    int64_t stage) {
-    int64_t all = sli_placement_params(query->architecture, placement, stage);
-    int64_t experts = sli_placement_expert_params(query->architecture, placement, stage);
-    return query->expert_weights != NULL ? format_bytes(query->weights, all - experts) +
-                                               format_bytes(query->expert_weights, experts)
-                                         : format_bytes(query->weights, all);
+    sli_weights weights = sli_estimate_weight_formats(query);
+    return sli_placement_weights_bytes(query->architecture, &weights, placement, stage);
 }
 
 int64_t sli_estimate_all_weights_bytes(const sli_estimate_query *query) {
@@ -40,8 +29,6 @@ int64_t sli_estimate_all_weights_bytes(const sli_estimate_query *query) {
 }
 
 double sli_estimate_touched_bytes(const sli_estimate_query *query, const sli_placement *placement) {
-    const sli_architecture *architecture = query->architecture;
-    double all = sli_placement_touched(architecture, placement, query->requests);
-    double experts = sli_placement_experts_touched(architecture, placement, query->requests);
-    return share_bytes(query->weights, all - experts) + share_bytes(expert_format(query), experts);
+    sli_weights weights = sli_estimate_weight_formats(query);
+    return sli_placement_touched_bytes(query->architecture, &weights, placement, query->requests);
 }

@@ -1,7 +1,7 @@
 /*
- * What the weights of a query weigh, where routed experts may have a format of their own.
+ * What the weights of a query weigh, in the formats that it asks for.
  *
- * Floor run. Part of estimate.h: parameters of model/placement.h in the two formats of a query.
+ * Floor run. Part of estimate.h: model/placement.h in the formats of a query.
  * Must not know devices. No memory; O(layer runs).
  */
 #ifndef SLUICE_RUN_ESTIMATE_WEIGHTS_H

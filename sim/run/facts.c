@@ -297,11 +297,13 @@ static sl_err gather_layout(const sli_facts_input *input, sli_run_facts *facts) 
 /* The format of the cache is told where it is not that of the weights. */
 static const char *model_text(const sli_facts_input *input) {
     const sli_model_config *model = &input->file->values.model;
-    const char *weights = sli_weight_formats[model->weights].name;
+    const sli_architecture *architecture = input->deployment->architecture;
+    sli_weights weights = sli_model_weights(model, architecture);
+    sli_weights_text said = sli_weights_say(&weights);
     const char *cache = sli_cache_formats[model->kv].name;
-    bool differs = strcmp(weights, cache) != 0;
-    return sli_arena_printf(&input->file->arena, "%s %s%s%s", input->deployment->architecture->id,
-                            weights, differs ? ", KV in " : "", differs ? cache : "");
+    bool differs = strcmp(said.text, cache) != 0;
+    return sli_arena_printf(&input->file->arena, "%s %s%s%s", architecture->id, said.text,
+                            differs ? ", KV in " : "", differs ? cache : "");
 }
 
 /* ---- What stays of a request ---- */

@@ -12,8 +12,6 @@
 /* ---- model ---- */
 
 /* The names of model/format.c, in its order: a choice is an index into its tables. */
-static const char *const weight_formats[] = {"bf16",  "fp8",   "int8", "q8_0", "q4_0",
-                                             "nvfp4", "mxfp4", "q1_0", NULL};
 static const char *const cache_formats[] = {"bf16",
                                             "fp8",
                                             "int8",
@@ -46,9 +44,9 @@ static const sl_param model_params[] = {
      .offset = offsetof(sli_model_config, name)},
     {.name = "weights",
      .type = SL_TYPE_CHOICE,
-     .choices = weight_formats,
-     .fallback = "bf16",
-     .help = "format of the weights, all of them",
+     .choices = sli_weight_format_or_published,
+     .fallback = "published",
+     .help = "format of all weights; published = those of the model file (vLLM: auto)",
      .offset = offsetof(sli_model_config, weights)},
     {.name = "kv",
      .type = SL_TYPE_CHOICE,
@@ -611,6 +609,12 @@ sl_err sli_scenario_read_text(const char *name, const char *text, const char *co
 void sli_scenario_close(sli_scenario_file *file) {
     sli_plugins_close(&file->plugins);
     sli_arena_fini(&file->arena);
+}
+
+sli_weights sli_model_weights(const sli_model_config *config,
+                              const sli_architecture *architecture) {
+    return config->weights > 0 ? sli_weights_all(&sli_weight_formats[config->weights - 1])
+                               : architecture->weights;
 }
 
 sli_mark sli_scenario_mark(const sli_scenario_file *file, const char *path) {

@@ -15,9 +15,12 @@
 
 typedef struct sli_model_config {
     const char *name;
-    int weights; /* of sli_weight_formats */
+    int weights; /* 0 = as published, else one more than of sli_weight_formats */
     int kv;      /* of sli_cache_formats */
 } sli_model_config;
+
+/* The formats of the weights of a model, as it was asked for. */
+sli_weights sli_model_weights(const sli_model_config *config, const sli_architecture *architecture);
 
 typedef struct sli_replicas_config {
     int64_t count;

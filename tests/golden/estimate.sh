@@ -174,6 +174,19 @@ done
 quiet 0 estimate qwen3-32b --kv fp8_e4m3
 equal "a token in fp8_e4m3" "$(said 'a token')" " a token 128 KiB 131,072"
 
+# Lines stay within 100 columns, headings are broken in front of a part
+fits_a_page() {
+    quiet "$@"
+    columns=$(LC_ALL=C.UTF-8 wc -L <.said)
+    [ "$columns" -le 100 ] || fail "a line of $columns columns: sluice $*"
+}
+fits_a_page 0 estimate deepseek-v3 --weights fp8 --hardware h200 --dp 16 --ep 16 --concurrency 40
+fits_a_page 0 estimate llama-3.1-8b --keep snapkv:capacity=2Ki --hardware h200 --concurrency 8
+fits_a_page 0 estimate qwen3.5-9b --hardware h200 --concurrency 8 --shared-prefix 16Ki
+fits_a_page 0 estimate qwen3-32b --hardware h200 --concurrency 8 --shared-prefix 16Ki --sweep tp=1,2,3
+fits_a_page 4 estimate kimi-k3 --hardware h200
+fits_a_page 4 estimate deepseek-v3 --hardware h100-sxm --dp 8 --ep 8
+
 # What methods leave: 20 % of 32,767 tokens, 128 KiB each, and 2,048
 quiet 0 estimate llama-3.1-8b --keep h2o --hardware h200
 equal "what H2O leaves" "$(said 'a request')" " a request 819.2 MiB 859,045,888"

@@ -44,7 +44,7 @@ static sli_cost_subject subject_of(const sli_architecture *architecture, const c
         .architecture = architecture,
         .device = h100,
         .tp = 1,
-        .weights = sli_weight_format_find(weights),
+        .weights = sli_weights_all(sli_weight_format_find(weights)),
         .cache = sli_cache_format_find(cache),
     };
 }

@@ -68,7 +68,7 @@ static sli_cost_subject subject_of(const sli_architecture *architecture, const s
         .architecture = architecture,
         .device = device,
         .tp = tp,
-        .weights = sli_weight_format_find("bf16"),
+        .weights = sli_weights_all(sli_weight_format_find("bf16")),
         .cache = sli_cache_format_find("bf16"),
     };
 }

@@ -76,7 +76,7 @@ static sli_cost_subject subject_of(const sli_architecture *model, int64_t tp, co
         .architecture = model,
         .device = h100,
         .tp = tp,
-        .weights = sli_weight_format_find(weights),
+        .weights = sli_weights_all(sli_weight_format_find(weights)),
         .cache = sli_cache_format_find(cache),
     };
 }

@@ -137,6 +137,14 @@
     ", 'quantization_config': {'quant_method': 'fp8', 'fmt': 'e4m3', "                             \
     "'activation_scheme': 'dynamic', 'weight_block_size': [128, 128]}"
 
+/* Of compressed-tensors, as Kimi K2.5 has it. */
+#define INT4                                                                                       \
+    ", 'quantization_config': {'quant_method': 'compressed-tensors', 'format': 'pack-quantized', " \
+    "'config_groups': {'group_0': {'input_activations': null, 'targets': ['Linear'], "             \
+    "'weights': {'num_bits': 4, 'type': 'int', 'group_size': 32, 'strategy': 'group', "            \
+    "'symmetric': true}}}, 'ignore': ['lm_head', 're:.*self_attn.*', 're:.*shared_experts.*', "    \
+    "'re:.*mlp.(gate|up|gate_up|down)_proj.*']}"
+
 #define GLM5(context, body)                                                                        \
     LATENT("glm_moe_dsa", "GlmMoeDsaForCausalLM", 6144, 78, 64, 12288, 154880, context,            \
            GLM5_HEADS "'head_dim': 64, 'qk_head_dim': 256, " EXPERTS(256, 8, 2048, 1, 3)           \
@@ -152,7 +160,8 @@
     "'hc_eps': 1e-06, 'hc_sinkhorn_iters': 20, 'num_hash_layers': 3, 'expert_dtype': 'fp4', "      \
     "'n_routed_experts': " #experts ", 'num_experts_per_tok': 6, 'moe_intermediate_size': " #width \
     ", 'n_shared_experts': 1, 'num_nextn_predict_layers': 1, 'swiglu_limit': 10.0, "               \
-    "'vocab_size': 129280, 'max_position_embeddings': 1048576, 'tie_word_embeddings': false}"
+    "'vocab_size': 129280, 'max_position_embeddings': 1048576, 'tie_word_embeddings': false" FP8   \
+    "}"
 
 /* ---- Kimi ---- */
 
@@ -340,11 +349,12 @@ const import_config import_configs[IMPORT_CONFIGS] = {
      0, 0},
     {"kimi-k2",
      LATENT("kimi_k2", "DeepseekV3ForCausalLM", 7168, 61, 64, 18432, 163840, 131072,
-            DEEPSEEK_HEADS EXPERTS(384, 8, 2048, 1, 1) ", 'num_nextn_predict_layers': 0"),
+            DEEPSEEK_HEADS EXPERTS(384, 8, 2048, 1, 1) ", 'num_nextn_predict_layers': 0" FP8),
      0, 0},
     {"kimi-k2.5",
-     LATENT("kimi_k25", "KimiK25ForConditionalGeneration", 7168, 61, 64, 18432, 163840, 262144,
-            DEEPSEEK_HEADS EXPERTS(384, 8, 2048, 1, 1) ", 'vision_config': {'patch_size': 14}"),
+     LATENT(
+         "kimi_k25", "KimiK25ForConditionalGeneration", 7168, 61, 64, 18432, 163840, 262144,
+         DEEPSEEK_HEADS EXPERTS(384, 8, 2048, 1, 1) ", 'vision_config': {'patch_size': 14}" INT4),
      0, 0},
     {"kimi-linear-48b-a3b",
      "{'architectures': ['KimiLinearForCausalLM'], 'model_type': 'kimi_linear', "

@@ -241,30 +241,130 @@ static void falcon_shares_its_keys_among_all_heads(void **state) {
     }
 }
 
-static void weights_are_words(void **state) {
-    world *w = *state;
-    static const struct {
-        const char *line;
-        const char *weights;
-    } files[] = {
-        {"  'dtype': 'float16',", "fp16"},
-        {"  'torch_dtype': 'float32',", "fp32"},
-        {"  'torch_dtype': 'bfloat16',", "bf16"},
-        {"  'torch_dtype': 'float8_e4m3fn',", "float8_e4m3fn"},
-        {"  'quantization_config': {'quant_method': 'awq', 'bits': 4},", "awq"},
-        {"  'quantization_config': {'quant_algo': 'NVFP4', 'quant_method': 'modelopt'},", "NVFP4"},
-        {"  'quantization_config': {'weight_block_size': [128, 128]}, 'dtype': 'float16',", "fp16"},
-        {"  'quantization_config': {'quant_method': 'fp8', 'weight_block_size': [1, 32]},",
-         "fp8 in blocks of 1 x 32"},
-        {"  'quantization_config': {'quant_method': 'fp8', 'weight_block_size': [32]},", "fp8"},
-        {"  'quantization_config': {'quant_method': 'x', 'weight_block_size': [[1], 2]},", "x"},
-        {"  'quantization_config': {'quant_method': 'x', 'weight_block_size': [1, [2]]},", "x"},
-    };
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        assert_string_equal(model_of(w, llama_with(w, 9, files[i].line))->weights,
-                            files[i].weights);
+/* A field, what comes of it, and a warning that names what is not known; NULL = there is none. */
+typedef struct weights_form {
+    const char *line;
+    const char *weights;
+    const char *path;
+    const char *message;
+} weights_form;
+
+static void has_weights(world *w, const char *text, const weights_form *form) {
+    int warnings_before = w->diag.warning_count;
+    const sli_architecture *model = model_of(w, text);
+    assert_string_equal(sli_weights_say(&model->weights).text, form->weights);
+    assert_int_equal(w->diag.warning_count - warnings_before, form->path != NULL);
+    if (form->path != NULL) {
+        assert_string_equal(w->diag.last->path, form->path);
+        if (strstr(w->diag.last->message, form->message) == NULL) {
+            fail_msg("'%s' does not say '%s'", w->diag.last->message, form->message);
+        }
     }
+}
+
+#define QUANTISED(text) "  'quantization_config': {" text "},"
+#define PACKED(weights)                                                                            \
+    QUANTISED("'quant_method': 'compressed-tensors', 'format': 'pack-quantized', "                 \
+              "'config_groups': {'group_0': {'targets': ['Linear'], 'weights': {" weights "}}}")
+
+static void weights_are_in_the_formats_of_the_file(void **state) {
+    world *w = *state;
+    static const char q[] = "quantization_config";
+    static const char ignored[] = "quantization_config.ignore";
+    static const weights_form forms[] = {
+        {"  'dtype': 'float16',", "bf16", NULL, NULL},
+        {"  'torch_dtype': 'bfloat16',", "bf16", NULL, NULL},
+        {"  'torch_dtype': 'float8_e4m3fn',", "fp8", NULL, NULL},
+        {"  'torch_dtype': 'float32',", "bf16", "torch_dtype", "'float32' are counted in bf16"},
+        {"  'dtype': 'int3',", "bf16", "dtype", "'int3' are counted in bf16"},
+        {QUANTISED("'quant_algo': 'NVFP4', 'quant_method': 'modelopt'"), "nvfp4", NULL, NULL},
+        {QUANTISED("'quant_method': 'fp8', 'weight_block_size': [128, 128]"), "fp8", NULL, NULL},
+        {QUANTISED("'quant_method': 'fp8', 'modules_to_not_convert': ['lm_head', 'gate']"),
+         "bf16 embeddings, fp8 else", NULL, NULL},
+        {QUANTISED("'quant_method': 'fbgemm_fp8', 'modules_to_not_convert': ['self_attn']"),
+         "bf16 attention, fp8 else", NULL, NULL},
+        {PACKED("'num_bits': 4, 'type': 'int', 'group_size': 32"), "int4", NULL, NULL},
+        {PACKED("'num_bits': 8, 'type': 'int', 'strategy': 'channel'"), "int8", NULL, NULL},
+        {PACKED("'num_bits': 8, 'type': 'float'"), "fp8", NULL, NULL},
+        {PACKED("'num_bits': 4, 'type': 'float', 'group_size': 16"), "nvfp4", NULL, NULL},
+        {PACKED("'num_bits': 4, 'type': 'int', 'group_size': 128"), "int4",
+         "quantization_config.config_groups.group_0.weights.group_size", "in groups of 128"},
+        {QUANTISED("'quant_method': 'awq', 'bits': 4, 'group_size': 32"), "int4", NULL, NULL},
+        {QUANTISED("'quant_method': 'gptq', 'bits': 3"), "bf16", q, "what 'gptq' does"},
+        {QUANTISED("'quant_method': 'bitnet'"), "bf16", q, "what 'bitnet' does"},
+        {QUANTISED("'weight_block_size': [128, 128]"), "bf16", q, "no quant_method"},
+        {QUANTISED("'quant_method': 'fp8', 'ignore': ['model.layers.0.self_attn']"), "fp8", ignored,
+         "'model.layers.0.self_attn' is counted as quantised"},
+        {QUANTISED("'quant_method': 'fp8', 'ignore': ['lm_head', 'banana']"),
+         "bf16 embeddings, fp8 else", ignored, "'banana' is counted as quantised"},
+        {"  'expert_dtype': 'fp4',", "bf16", NULL, NULL}, /* it has no experts */
+        {"  'expert_dtype': 'fp5',", "bf16", "expert_dtype", "'fp5' are counted like all else"},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        has_weights(w, llama_with(w, 9, forms[i].line), &forms[i]);
+    }
+}
+
+/* A file as the makers of Mamba have it: no type, and of the mixer what differs from the module. */
+#define MAMBA(mixer)                                                                               \
+    "{'d_model': 2560, 'd_intermediate': 0, 'n_layer': 64, 'vocab_size': 50277, "                  \
+    "'ssm_cfg': {" mixer "}, 'attn_layer_idx': [], 'attn_cfg': {}, 'rms_norm': true, "             \
+    "'residual_in_fp32': true, 'fused_add_norm': true, 'pad_vocab_size_multiple': 16, "            \
+    "'tie_embeddings': true}"
+
+static void mamba_is_read_as_its_makers_write_it(void **state) {
+    world *w = *state;
+    const sli_architecture *catalogue = NULL;
+    assert_int_equal(sli_architecture_read(&w->arena, "mamba-2-2.7b", (sli_catalogue_site){0},
+                                           &w->diag, &catalogue),
+                     SL_OK);
+    const sli_architecture *model = model_of(w, MAMBA("'layer': 'Mamba2'"));
+    assert_int_equal(sli_params_total(model), sli_params_total(catalogue));
+    assert_int_equal(sli_params_matmul(model), sli_params_matmul(catalogue));
+    assert_int_equal(model->context_native_tokens, catalogue->context_native_tokens);
     assert_int_equal(w->diag.warning_count, 0);
+    refuses(w, MAMBA("'layer': 'Mamba1'"), "ssm_cfg.layer", "Mamba2");
+    refuses(w, MAMBA("'d_state': 64"), "ssm_cfg.layer", "missing, which means Mamba1");
+    refuses(w, MAMBA("'layer': 'Mamba2', 'headdim': 96"), "ssm_cfg.headdim",
+            "heads of 96 do not divide a width of 5120");
+}
+
+/* A file of Qwen3 VL holds the text model of Qwen3. */
+static void the_text_of_a_vision_model_is_its_family(void **state) {
+    world *w = *state;
+    const sli_architecture *model = model_of(
+        w, "{'architectures': ['Qwen3VLMoeForConditionalGeneration'], 'model_type': "
+           "'qwen3_vl_moe', 'vision_config': {'depth': 27, 'deepstack_visual_indexes': [8]}, "
+           "'text_config': {'model_type': 'qwen3_vl_moe_text', 'hidden_size': 64, "
+           "'num_hidden_layers': 2, 'num_attention_heads': 4, 'num_key_value_heads': 2, "
+           "'head_dim': 16, 'intermediate_size': 128, 'decoder_sparse_step': 1, "
+           "'moe_intermediate_size': 32, 'num_experts': 8, 'num_experts_per_tok': 2, "
+           "'mlp_only_layers': [], 'norm_topk_prob': true, 'vocab_size': 100, "
+           "'max_position_embeddings': 4096, 'rope_scaling': {'mrope_interleaved': true}}}");
+    const sli_layer_run *run = model->layers.rows;
+    assert_int_equal(run->count, 2);
+    assert_true(((const sli_gqa *)run->mixer->values)->has_qk_norm);
+    assert_int_equal(sli_params_fewest_experts(model), 8);
+    assert_int_equal(w->diag.warning_count, 0);
+}
+
+/* Neither has a length that positions end at; both were trained on 2,048 tokens. */
+static void a_context_that_is_not_said_is_that_of_the_training(void **state) {
+    world *w = *state;
+    static const char *const files[] = {
+        "{'model_type': 'bloom', 'n_embed': 14336, 'n_layer': 70, 'num_attention_heads': 112, "
+        "'vocab_size': 250880}",
+        "{'model_type': 'falcon', 'hidden_size': 14848, 'num_hidden_layers': 80, "
+        "'num_attention_heads': 232, 'num_kv_heads': 8, 'new_decoder_architecture': true, "
+        "'vocab_size': 65024}",
+    };
+    for (size_t i = 0; i < 2; i++) {
+        const sli_architecture *model = model_of(w, files[i]);
+        assert_int_equal(model->context_native_tokens, 2048);
+        assert_non_null(strstr(model->note, "names no longest context"));
+    }
+    refuses(w, "{'model_type': 'gpt2', 'n_embd': 64, 'n_layer': 2, 'n_head': 4, 'vocab_size': 9}",
+            "", "max_position_embeddings");
 }
 
 #define GEMMA4(body)                                                                               \
@@ -463,7 +563,14 @@ int main(void) {
                                         tear_down_world),
         cmocka_unit_test_setup_teardown(falcon_shares_its_keys_among_all_heads, set_up_world,
                                         tear_down_world),
-        cmocka_unit_test_setup_teardown(weights_are_words, set_up_world, tear_down_world),
+        cmocka_unit_test_setup_teardown(weights_are_in_the_formats_of_the_file, set_up_world,
+                                        tear_down_world),
+        cmocka_unit_test_setup_teardown(mamba_is_read_as_its_makers_write_it, set_up_world,
+                                        tear_down_world),
+        cmocka_unit_test_setup_teardown(the_text_of_a_vision_model_is_its_family, set_up_world,
+                                        tear_down_world),
+        cmocka_unit_test_setup_teardown(a_context_that_is_not_said_is_that_of_the_training,
+                                        set_up_world, tear_down_world),
         cmocka_unit_test_setup_teardown(gemma4_may_leave_out_what_its_class_says, set_up_world,
                                         tear_down_world),
         cmocka_unit_test_setup_teardown(gemma4_is_refused_where_it_is_not_modelled, set_up_world,

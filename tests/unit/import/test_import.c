@@ -264,12 +264,28 @@ static const import_config *find_config(const char *id) {
     return &import_configs[i];
 }
 
-static void weights_are_said_as_they_are_published(void **state) {
+/* Of a few the files are known; the others name no format, which is bf16. */
+static void weights_are_those_of_the_file(void **state) {
+    static const struct {
+        const char *id;
+        const char *words;
+    } files[] = {
+        {"llama-3.1-8b", "bf16"},
+        {"gpt-oss-20b", "mxfp4 experts, bf16 else"},
+        {"gpt-oss-120b", "mxfp4 experts, bf16 else"},
+        {"deepseek-v3", "fp8"},
+        {"deepseek-v4-pro", "mxfp4 experts, fp8 else"},
+        {"deepseek-v4-flash", "mxfp4 experts, fp8 else"},
+        {"kimi-k2", "fp8"},
+        {"kimi-k2.5", "int4 experts, bf16 else"},
+    };
     (void)state;
-    assert_string_equal(import_model(find_config("llama-3.1-8b"))->weights, "bf16");
-    assert_string_equal(import_model(find_config("gpt-oss-20b"))->weights, "mxfp4");
-    assert_string_equal(import_model(find_config("deepseek-v3"))->weights,
-                        "fp8 in blocks of 128 x 128");
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        const sli_architecture *found = import_model(find_config(files[i].id));
+        const sli_architecture *wanted = read_model(files[i].id);
+        assert_string_equal(sli_weights_say(&found->weights).text, files[i].words);
+        assert_memory_equal(&found->weights, &wanted->weights, sizeof wanted->weights);
+    }
 }
 
 /* Equal layers in a row are one run, and no part is without a layer. */
@@ -321,7 +337,7 @@ int main(void) {
         cmocka_unit_test(models_have_the_figures_of_the_catalogue),
         cmocka_unit_test(what_is_assumed_is_said),
         cmocka_unit_test(silent_files_tie_as_their_class_does),
-        cmocka_unit_test(weights_are_said_as_they_are_published),
+        cmocka_unit_test(weights_are_those_of_the_file),
         cmocka_unit_test(files_are_as_short_as_they_can_be),
         cmocka_unit_test(lines_are_shorter_than_100_characters),
         cmocka_unit_test(nothing_is_warned_about),

@@ -67,7 +67,7 @@ static void defaults_are_left_out(void **state) {
 
 static void everything_else_is_written(void **state) {
     world *w = *state;
-    w->model.weights = "fp8";
+    w->model.weights.other = "fp8";
     w->model.context_tokens = 4096;
     w->model.has_tied_embeddings = true;
     w->model.layer_embedding = 8;

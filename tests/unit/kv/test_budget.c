@@ -68,7 +68,7 @@ static sli_budget_query query_in(const sli_architecture *architecture, const sli
     sli_budget_query query = {
         .architecture = architecture,
         .device = device,
-        .weights = sli_weight_format_find(weights),
+        .weights = sli_weights_all(sli_weight_format_find(weights)),
         .options = {.cache = sli_cache_format_find(cache),
                     .block_tokens = 16,
                     .tp = tp,

@@ -97,8 +97,9 @@ static void ranks_share_everything_evenly(void **state) {
             sli_placement placement = sli_placement_of_tp(tp);
             assert_true(sli_parallel_is_even(model, tp));
             assert_int_equal(tp * token_bytes(model, tp), token_bytes(model, 1));
-            assert_int_equal(tp * sli_placement_params(model, &placement, 0),
-                             sli_params_total(model));
+            sli_weights bf16 = sli_weights_all(sli_weight_format_find("bf16"));
+            assert_int_equal(tp * sli_placement_weights_bytes(model, &bf16, &placement, 0),
+                             2 * sli_params_total(model));
         }
     }
 }
@@ -110,13 +111,14 @@ static void weights_on_a_rank_round_up(void **state) {
     sli_placement eight = sli_placement_of_tp(8);
     int64_t table_rows = 128257 / 8 + 1;
     int64_t layer_params = (sli_params_total(&odd) - 2 * 128257) / 8;
-    assert_int_equal(sli_placement_weights_bytes(&odd, &sli_weight_formats[0], &eight, 0),
+    sli_weights bf16 = sli_weights_all(sli_weight_format_find("bf16"));
+    assert_int_equal(sli_placement_weights_bytes(&odd, &bf16, &eight, 0),
                      2 * (layer_params + 2 * table_rows));
     /* 17 bytes for 32 parameters, a rest of less than that as well. */
-    const sli_weight_format *mxfp4 = sli_weight_format_find("mxfp4");
+    sli_weights mxfp4 = sli_weights_all(sli_weight_format_find("mxfp4"));
     int64_t groups = sli_params_total(&odd) / 32 + 1;
     assert_int_not_equal(sli_params_total(&odd) % 32, 0);
-    assert_int_equal(sli_placement_weights_bytes(&odd, mxfp4, &sli_placement_alone, 0),
+    assert_int_equal(sli_placement_weights_bytes(&odd, &mxfp4, &sli_placement_alone, 0),
                      groups * 17);
 }
 

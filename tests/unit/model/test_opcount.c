@@ -221,8 +221,8 @@ static const sli_architecture *read_text(const char *text) {
     return model;
 }
 
-static const sli_weight_format *bf16_weights(void) {
-    return sli_weight_format_find("bf16");
+static sli_weights weights_in(const char *format) {
+    return sli_weights_all(sli_weight_format_find(format));
 }
 
 /* What a batch takes over all layers, on one rank. */
@@ -262,15 +262,15 @@ static totals sum_cores(const sli_architecture *model, const sli_cache_format *c
     return sum_cores_of(model, cache, tp, growths, shape, false);
 }
 
-static sli_products sum_products(const sli_architecture *model, const sli_weight_format *weights,
-                                 int64_t tp, const sl_batch_shape *shape) {
+static sli_products sum_products(const sli_architecture *model, sli_weights weights, int64_t tp,
+                                 const sl_batch_shape *shape) {
     const sli_layer_run *rows = model->layers.rows;
-    sli_products sum = sli_opcount_head_products(model, weights, tp, shape->emitting);
+    sli_products sum = sli_opcount_head_products(model, &weights, tp, shape->emitting);
     for (size_t i = 0; i < model->layers.count; i++) {
         sli_products of_layer[] = {
-            sli_opcount_part(&rows[i].mixer->facts, weights, tp, shape->tokens),
-            sli_opcount_part(&rows[i].ffn->facts, weights, tp, shape->tokens),
-            sli_opcount_layer_extra(model, weights, shape->tokens),
+            sli_opcount_part(&rows[i].mixer->facts, &weights, tp, shape->tokens),
+            sli_opcount_part(&rows[i].ffn->facts, &weights, tp, shape->tokens),
+            sli_opcount_layer_extra(model, &weights, shape->tokens),
         };
         for (int j = 0; j < 3; j++) {
             sum.flops += (double)rows[i].count * of_layer[j].flops;
@@ -423,18 +423,18 @@ static void products_follow_the_parameters(void **state) {
         double layer_params = (double)sli_params_matmul(models[m]) - head_params;
         for (int64_t tokens = 1; tokens <= 4096; tokens *= 8) {
             sl_batch_shape shape = {.tokens = tokens, .emitting = 1};
-            sli_products sum = sum_products(models[m], bf16_weights(), 1, &shape);
+            sli_products sum = sum_products(models[m], weights_in("bf16"), 1, &shape);
             equals(models[m], "FLOPs", sum.flops,
                    2 * layer_params * (double)tokens + 2 * head_params);
             is_near(models[m], "weights", sum.weight_bytes,
                     2 * sli_params_touched(models[m], tokens));
-            sli_products fp8 = sum_products(models[m], sli_weight_format_find("fp8"), 1, &shape);
+            sli_products fp8 = sum_products(models[m], weights_in("fp8"), 1, &shape);
             equals(models[m], "fp8 weights", 2 * fp8.weight_bytes, sum.weight_bytes);
             equals(models[m], "fp8 FLOPs", fp8.flops, sum.flops);
         }
         sl_batch_shape nothing = {0};
-        assert_true(sum_products(models[m], bf16_weights(), 1, &nothing).flops == 0);
-        assert_true(sum_products(models[m], bf16_weights(), 1, &nothing).weight_bytes == 0);
+        assert_true(sum_products(models[m], weights_in("bf16"), 1, &nothing).flops == 0);
+        assert_true(sum_products(models[m], weights_in("bf16"), 1, &nothing).weight_bytes == 0);
     }
 }
 
@@ -452,7 +452,7 @@ static void plain_models_count_alike_both_ways(void **state) {
         add_prefill_chunk(&shape, &growths, 1024, 512);
         add_decode_row(&shape, &growths, 2000);
         add_decode_row(&shape, &growths, 300);
-        sli_products products = sum_products(models[m], bf16_weights(), 1, &shape);
+        sli_products products = sum_products(models[m], weights_in("bf16"), 1, &shape);
         totals cores = sum_cores(models[m], &sli_cache_formats[0], 1, &growths, &shape);
         equals(models[m], "FLOPs", products.flops + cores.flops,
                sli_opcount_flops(models[m], &shape));
@@ -478,8 +478,8 @@ static void ranks_share_what_can_be_cut(void **state) {
     equals(llama, "bytes of a rank", sum_cores(llama, cache, 16, &none, &shape).moved_bytes,
            sum_cores(llama, cache, 8, &none, &shape).moved_bytes);
     equals(llama, "products of a rank",
-           8 * sum_products(llama, bf16_weights(), 8, &shape).weight_bytes,
-           sum_products(llama, bf16_weights(), 1, &shape).weight_bytes);
+           8 * sum_products(llama, weights_in("bf16"), 8, &shape).weight_bytes,
+           sum_products(llama, weights_in("bf16"), 1, &shape).weight_bytes);
 
     /* 61 layers: 278,528 FLOPs a chosen key by heads, 16,384 an index key on all ranks, latents of
      * 1,152 bytes and index keys of 256 on all ranks. */
@@ -619,14 +619,21 @@ static void experts_are_those_that_tokens_choose(void **state) {
         "attention: {none: none}\nffn: {x: {type: moe, experts: 8, top_k: 2, width: 4}}\n"
         "layers: [[1, none, x]]\n");
     const sli_layer_run *run = model->layers.rows;
-    sli_products one = sli_opcount_part(&run->ffn->facts, bf16_weights(), 1, 3);
+    sli_weights bf16 = weights_in("bf16");
+    sli_weights q4_0 = weights_in("q4_0");
+    sli_weights both_formats = bf16;
+    both_formats.of[SLI_WEIGHT_EXPERT] = sli_weight_format_find("q4_0");
+    sli_products one = sli_opcount_part(&run->ffn->facts, &bf16, 1, 3);
     equals(model, "FLOPs", one.flops, 2 * 3 * (128 + 2 * 192));
     equals(model, "weights", one.weight_bytes, 2 * (128 + 4.625 * 192));
-    sli_products half = sli_opcount_part(&run->ffn->facts, bf16_weights(), 2, 3);
+    sli_products half = sli_opcount_part(&run->ffn->facts, &bf16, 2, 3);
     equals(model, "FLOPs of a rank", half.flops, 2 * 3 * (128 + 2 * 96));
     equals(model, "weights of a rank", half.weight_bytes, 2 * (128 + 4.625 * 96));
-    sli_products q4 = sli_opcount_part(&run->ffn->facts, sli_weight_format_find("q4_0"), 1, 3);
+    sli_products q4 = sli_opcount_part(&run->ffn->facts, &q4_0, 1, 3);
     equals(model, "q4_0 weights", q4.weight_bytes, (128 + 4.625 * 192) * 18 / 32);
+    sli_products both = sli_opcount_part(&run->ffn->facts, &both_formats, 1, 3);
+    equals(model, "bytes of q4_0 experts", both.weight_bytes, 2 * 128 + 4.625 * 192 * 18 / 32);
+    equals(model, "their FLOPs", both.flops, one.flops);
 }
 
 /* As counted for the measured operators: of the mixer exactly, but for the norm of queries and

@@ -56,7 +56,18 @@ static sli_placement place(int64_t tp, int64_t pp, int64_t dp, int64_t cp, int64
 }
 
 static int64_t params_at(const sli_architecture *model, sli_placement placement, int64_t stage) {
-    return sli_placement_params(model, &placement, stage);
+    sli_weight_params params = sli_placement_params(model, &placement, stage);
+    int64_t all = 0;
+    for (int sort = 0; sort < SLI_WEIGHT_SORTS; sort++) {
+        all += params.of[sort];
+    }
+    return all;
+}
+
+/* Of all weights alike, one byte each. */
+static double touched_at(const sli_architecture *model, sli_placement placement, int64_t tokens) {
+    sli_weights bytes = sli_weights_all(sli_weight_format_find("fp8"));
+    return sli_placement_touched_bytes(model, &bytes, &placement, tokens);
 }
 
 /* ---- Stages ---- */
@@ -110,7 +121,7 @@ static void one_rank_has_everything(void **state) {
     for (const sli_embedded *row = sli_model_files; row->name != NULL; row++) {
         const sli_architecture *model = read_model(row->name);
         assert_int_equal(params_at(model, sli_placement_alone, 0), sli_params_total(model));
-        double touched = sli_placement_touched(model, &sli_placement_alone, 100);
+        double touched = touched_at(model, sli_placement_alone, 100);
         double difference = touched - sli_params_touched(model, 100);
         assert_true(difference < 1e-9 * touched && difference > -1e-9 * touched);
     }
@@ -134,7 +145,8 @@ static void ranks_with_equal_parts_share_everything(void **state) {
                  format++) {
                 int64_t groups = share / format->group_params;
                 int64_t more_groups = row_params / format->group_params + 1;
-                int64_t bytes = sli_placement_weights_bytes(model, format, &placement, 0);
+                sli_weights all = sli_weights_all(format);
+                int64_t bytes = sli_placement_weights_bytes(model, &all, &placement, 0);
                 assert_true(bytes >= groups * format->group_bytes);
                 assert_true(bytes <= (groups + more_groups) * format->group_bytes);
                 checked++;
@@ -235,9 +247,9 @@ static void rows_of_the_vocabulary_round_up(void **state) {
     int64_t layer = 64 * (4 * 16) * 4 + 3 * 64 * 128;
     assert_int_equal(params_at(model, place(4, 1, 1, 1, 1), 0), layer / 4 + 26 * 64);
     sli_placement four = place(4, 1, 1, 1, 1);
-    const sli_weight_format *q4 = sli_weight_format_find("q4_0");
+    sli_weights q4 = sli_weights_all(sli_weight_format_find("q4_0"));
     int64_t params = layer / 4 + 26 * 64;
-    assert_int_equal(sli_placement_weights_bytes(model, q4, &four, 0), (params + 31) / 32 * 18);
+    assert_int_equal(sli_placement_weights_bytes(model, &q4, &four, 0), (params + 31) / 32 * 18);
 }
 
 /* No rank has less than its share, and none more than with fewer ranks. */
@@ -262,11 +274,11 @@ static void a_wide_step_touches_all_of_a_rank(void **state) {
     const sli_architecture *v3 = read_model("deepseek-v3");
     sli_placement placement = place(4, 1, 4, 1, 16);
     double held = (double)params_at(v3, placement, 0) - 7168.0 * 129280.0 / 4.0;
-    double touched = sli_placement_touched(v3, &placement, 1000000);
+    double touched = touched_at(v3, placement, 1000000);
     assert_true(touched <= held && touched > held * (1.0 - 1e-9));
     /* One token meets 8 of 256 experts, so half of one on each rank. */
     double expert = 3.0 * 7168.0 * 2048.0;
-    double one = sli_placement_touched(v3, &placement, 1);
+    double one = touched_at(v3, placement, 1);
     double routed = held - one;
     assert_true(routed > 58.0 * 15.5 * expert * 0.999999 &&
                 routed < 58.0 * 15.5 * expert * 1.000001);

@@ -48,7 +48,7 @@ static void takes_every_format_by_its_name(void **state) {
     for (int i = 0; sli_weight_formats[i].name != NULL; i++) {
         snprintf(set, sizeof set, "model.weights=%s", sli_weight_formats[i].name);
         deploy(&w, set);
-        assert_int_equal(w.file.values.model.weights, i);
+        assert_int_equal(w.file.values.model.weights, i + 1);
         assert_non_null(w.deployment.layout);
         leave(&w);
     }

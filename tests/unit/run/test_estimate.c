@@ -355,7 +355,7 @@ static int64_t requests_of_a_run(const sli_estimate_query *query) {
     sli_budget_query rule = {
         .architecture = query->architecture,
         .device = query->device,
-        .weights = query->weights,
+        .weights = sli_estimate_weight_formats(query),
         .layout = &layout,
         .options = {.cache = query->cache,
                     .block_tokens = 16,
@@ -564,6 +564,7 @@ static void some_models_find_no_place(void **state) {
     sli_estimate_query query = query_of("kimi-k3", 32 * KI, 1);
     sli_placement placements[SLI_PLACEMENTS_MAX];
     query.device = find_device("a100-40g");
+    query.weights = sli_weight_format_find("bf16");
     assert_int_equal((int)sli_estimate_placements(&query, false, placements), 0);
     assert_int_equal((int)sli_estimate_placements(&query, true, placements), 0);
 }
@@ -717,10 +718,12 @@ static void what_a_method_leaves_is_not_shared(void **state) {
 static void experts_have_a_format_of_their_own(void **state) {
     (void)state;
     sli_estimate_query query = query_of("gpt-oss-120b", 1, 1);
+    query.weights = sli_weight_format_find("bf16");
     query.expert_weights = sli_weight_format_find("mxfp4");
     double large = (double)estimate_of(&query).weights.bytes / GIB;
     assert_true(large > 60.6 && large < 60.8);
     query = query_of("gpt-oss-20b", 1, 1);
+    query.weights = sli_weight_format_find("bf16");
     query.expert_weights = sli_weight_format_find("mxfp4");
     sli_estimate small = estimate_of(&query);
     assert_true(fabs((double)small.weights.bytes / GIB - 12.8) < 0.05);
@@ -741,37 +744,36 @@ static void experts_are_cut_in_their_format(void **state) {
     sli_estimate_query query = query_of("deepseek-v3", 32 * KI, 1);
     query.device = find_device("h200");
     query.placement.tp = 8;
+    query.weights = sli_weight_format_find("bf16");
     int64_t bf16_bytes = estimate_of(&query).fit.weights_bytes;
     query.expert_weights = sli_weight_format_find("fp8");
     int64_t expert_params = INT64_C(58) * 256 * 3 * 7168 * 2048;
     assert_int_equal(bf16_bytes - estimate_of(&query).fit.weights_bytes, expert_params / 8);
 }
 
-static void is_published_in(const char *model, const char *weights, const char *experts) {
-    sli_estimate_query query = query_of(model, 1, 1);
-    sli_estimate_query published = sli_estimate_as_published(&query);
-    assert_string_equal(published.weights->name, weights);
-    assert_int_equal(published.expert_weights != NULL, experts != NULL);
-    if (experts != NULL) {
-        assert_string_equal(published.expert_weights->name, experts);
-    }
+/* Nothing is said, or published: 65.2 GB fit one device of 80 GB; in two bytes 233.6 GB do not. */
+static void weights_are_as_published_unless_said_otherwise(void **state) {
+    (void)state;
+    sli_estimate_query query = query_of("gpt-oss-120b", 32 * KI, 1);
+    query.device = find_device("h100-sxm");
+    sli_estimate published = estimate_of(&query);
+    assert_int_equal(published.weights.bytes, INT64_C(65168179200));
+    assert_true(published.fit.is_met);
+    query.weights = sli_weight_format_find("bf16");
+    sli_estimate plain = estimate_of(&query);
+    assert_int_equal(plain.weights.bytes, 2 * plain.weights.params);
+    assert_false(plain.fit.is_met);
+    query = sli_estimate_as_published(&query);
+    assert_int_equal(estimate_of(&query).weights.bytes, published.weights.bytes);
 }
 
-/* What the words of the catalogue say; a format stands in a file where they begin otherwise. */
-static void models_are_published_as_their_words_say(void **state) {
+/* Without experts it changes nothing. */
+static void experts_in_a_format_need_experts(void **state) {
     (void)state;
-    is_published_in("llama-3.1-8b", "bf16", NULL);
-    is_published_in("deepseek-v3", "fp8", NULL);
-    is_published_in("bonsai-8b", "q1_0", NULL);
-    is_published_in("gpt-oss-20b", "bf16", "mxfp4");
-    is_published_in("deepseek-v4-pro", "fp8", "mxfp4");
-    is_published_in("kimi-k2.5", "bf16", "q4_0");
-    for (const sli_embedded *file = sli_model_files; file->name != NULL; file++) {
-        const sli_architecture *model = find_model(file->name);
-        bool is_plain = model->weights_format == 0 &&
-                        (model->expert_format == 0 || sli_params_fewest_experts(model) == 0);
-        assert_int_equal(is_plain, strcmp(model->weights, "bf16") == 0);
-    }
+    sli_estimate_query query = query_of("llama-3.1-8b", 1, 1);
+    query.expert_weights = sli_weight_format_find("fp8");
+    sli_weights weights = sli_estimate_weight_formats(&query);
+    assert_true(sli_weights_are(&weights, sli_weight_format_find("bf16")));
 }
 
 /* ---- Pages ---- */
@@ -980,7 +982,8 @@ int main(void) {
         cmocka_unit_test(what_a_method_leaves_is_not_shared),
         cmocka_unit_test(experts_have_a_format_of_their_own),
         cmocka_unit_test(experts_are_cut_in_their_format),
-        cmocka_unit_test(models_are_published_as_their_words_say),
+        cmocka_unit_test(weights_are_as_published_unless_said_otherwise),
+        cmocka_unit_test(experts_in_a_format_need_experts),
         cmocka_unit_test(windows_are_held_as_they_are_asked_for),
         cmocka_unit_test(states_make_blocks_larger),
         cmocka_unit_test(blocks_round_up),
