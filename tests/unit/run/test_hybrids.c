@@ -119,16 +119,16 @@ static void heads_are_copied_on_more_ranks(void **state) {
     leave(&w);
 }
 
-/* 12 of 24 layers have a window; of 131,072 tokens in steps of 8,192 a request holds 8,192 blocks
- * of the others and at the most 521 of these, from 7,671 on. */
+/* 12 of 24 layers have a window. Orca knows no budget of a step, so a prompt of 131,072 tokens may
+ * be computed in one: until that ends a request holds 8,192 blocks of these, as of the others. */
 static void reservations_are_told_in_pages(void **state) {
     (void)state;
     static const char *const plain[] = {"model=llama-3.1-8b", "engine.policy=orca",
                                         "prefix.index=none", "memory.kv_blocks=100", NULL};
     static const char *const groups[] = {"engine.policy=orca", "prefix.index=none",
-                                         "memory.kv_blocks=8712", NULL};
+                                         "memory.kv_blocks=16383", NULL};
     static const char *const enough[] = {"engine.policy=orca", "prefix.index=none",
-                                         "memory.kv_blocks=8713", NULL};
+                                         "memory.kv_blocks=16384", NULL};
     world w;
     assert_int_equal(deploy(&w, plain), SL_ERR_FIT);
     assert_string_equal(w.diag.first->message,
@@ -138,8 +138,8 @@ static void reservations_are_told_in_pages(void **state) {
     leave(&w);
     assert_int_equal(deploy(&w, groups), SL_ERR_FIT);
     assert_string_equal(w.diag.first->message,
-                        "'orca' reserves 8,713 pages for a request (max_model_len 131,072 "
-                        "tokens), the cache has 8,712; lower engine.max_model_len or raise "
+                        "'orca' reserves 16,384 pages for a request (max_model_len 131,072 "
+                        "tokens), the cache has 16,383; lower engine.max_model_len or raise "
                         "replicas.tp");
     leave(&w);
     assert_int_equal(deploy(&w, enough), SL_OK);
