@@ -13,7 +13,7 @@
 typedef struct sli_layer_share {
     sli_group_kind kind; /* never fixed: that is decided when all layers are known */
     int64_t span_tokens;
-    const sli_kept *kept;
+    const sl_kept *kept;
     int64_t block_tokens;
     int64_t need_bytes;
     int64_t laid_bytes; /* that it takes where it does not share the pages of other types */

@@ -65,7 +65,7 @@ typedef struct sli_group {
     int64_t block_tokens;
     int64_t span_tokens;  /* sliding, chunked; else 0 */
     int64_t fixed_blocks; /* fixed; else 0 */
-    const sli_kept *kept; /* kept, as the architecture says; else NULL */
+    const sl_kept *kept;  /* kept, as the architecture says; else NULL */
     int64_t block_pages;
     int64_t block_bytes; /* that the layers need: block_pages * page_bytes less padding */
 } sli_group;
