@@ -159,13 +159,13 @@ int64_t sli_budget_smallest_tp(const sli_memory_config *config, const sli_budget
     return 0;
 }
 
-/* The first format of weights behind its own in the table that fits on some degree; NULL when none
+/* The first format of the table that fits on some degree when all weights have it; NULL when none
  * does. */
 static const sli_weight_format *find_fitting_weights(const sli_memory_config *config,
                                                      const sli_budget_query *query, int64_t *tp) {
     sli_budget_query other = *query;
-    for (const sli_weight_format *it = query->weights + 1; it->name != NULL; it++) {
-        other.weights = it;
+    for (const sli_weight_format *it = sli_weight_formats; it->name != NULL; it++) {
+        other.weights = sli_weights_all(it);
         *tp = sli_budget_smallest_tp(config, &other);
         if (*tp > 0) {
             return it;
