@@ -264,6 +264,10 @@ static void print_pages(FILE *file, const sli_estimate_query *query, const sli_e
     if (fit->has_unit) {
         print_line(file, "  a unit", (double)fit->page_bytes, "all blocks are multiples of it");
     }
+    for (int i = 0; i < fit->size_count; i++) {
+        print_line(file, i == 0 ? "  sizes of pages" : "", (double)fit->sizes_bytes[i], "%s",
+                   i == 0 ? "in vLLM with a pool for each" : "");
+    }
     if (fit->block_tokens > 0 && fit->block_tokens != query->block_tokens) {
         fprintf(file, "    %-*s%*s   tokens; %s were asked for\n", LABEL_COLUMNS, "  a block",
                 SIZE_COLUMNS, sli_say_count(fit->block_tokens).text,
@@ -442,6 +446,11 @@ static void put_fit(sli_json *json, const sli_estimate_fit *fit) {
     sli_json_int(json, "other_bytes", fit->other_bytes);
     sli_json_int(json, "room_bytes", fit->room_bytes);
     sli_json_int(json, "page_bytes", fit->page_bytes);
+    sli_json_open_array(json, "page_sizes_bytes");
+    for (int i = 0; i < fit->size_count; i++) {
+        sli_json_int(json, NULL, fit->sizes_bytes[i]);
+    }
+    sli_json_close_array(json);
     sli_json_int(json, "block_tokens", fit->block_tokens);
     sli_json_int(json, "pages", fit->pages);
     sli_json_int(json, "request_pages", fit->request_pages);

@@ -14,8 +14,8 @@
 typedef struct sli_cost_subject {
     const sli_architecture *architecture;
     const sli_device *device;
-    int64_t tp; /* sli_parallel_can_run(architecture, tp) holds */
-    sli_weights weights;
+    int64_t tp;                     /* sli_parallel_can_run(architecture, tp) holds */
+    sli_weights weights;            /* of no formats while the architecture is unknown */
     const sli_cache_format *cache;  /* one of sli_cache_formats */
     sli_attention_choice attention; /* zeroed = nothing is asked for */
 } sli_cost_subject;

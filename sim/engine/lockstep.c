@@ -14,14 +14,14 @@ static sl_err stairs_init_flat(sli_stairs *stairs) {
     return sli_stairs_init(stairs, 1, 0, 0);
 }
 
-static bool never_adds(const sli_kept *kept) {
+static bool never_adds(const sl_kept *kept) {
     return kept->drop_rows == 0 && kept->row_tokens == INT64_MAX;
 }
 
 /* Of a member with c > P computed tokens, ceil(min(c, cap) / B) blocks, or with S rows of the
  * prompt, ceil((S + floor((c - P) / r)) / B) = floor((r (S + B - 1) + c - P) / (r B)). */
 static sl_err init_kept_taken(sli_stairs *taken, const sli_group *group) {
-    const sli_kept *kept = group->kept;
+    const sl_kept *kept = group->kept;
     int64_t block_tokens = group->block_tokens;
     if (never_adds(kept)) {
         return stairs_init_flat(taken);
@@ -35,7 +35,7 @@ static sl_err init_kept_taken(sli_stairs *taken, const sli_group *group) {
 
 /* What counts as the tokens of a member there. */
 static int64_t taken_tokens(const sli_group *group, const sl_request *request, int64_t computed) {
-    const sli_kept *kept = group->kept;
+    const sl_kept *kept = group->kept;
     if (group->kind != SLI_GROUP_KEPT || kept->drop_rows > 0 || never_adds(kept)) {
         return computed;
     }
@@ -75,7 +75,7 @@ static sl_err init_windows(sli_lockstep *lockstep, const sli_layout *layout) {
 
 /* Of rows that drop, T - d floor((T + d - 1 - cap) / d), the second term; of others floor((T - P) /
  * r) of S + floor((T - P) / r); T = c + 1. */
-static sl_err init_kept_rows(sli_stairs *stairs, const sli_kept *kept) {
+static sl_err init_kept_rows(sli_stairs *stairs, const sl_kept *kept) {
     if (never_adds(kept)) {
         return stairs_init_flat(stairs);
     }

@@ -159,16 +159,17 @@ int64_t sli_budget_smallest_tp(const sli_memory_config *config, const sli_budget
     return 0;
 }
 
-/* The first format of the table that fits on some degree when all weights have it; NULL when none
- * does. */
-static const sli_weight_format *find_fitting_weights(const sli_memory_config *config,
-                                                     const sli_budget_query *query, int64_t *tp) {
+/* As published, else the first format of the table for all weights, that fits on some degree: its
+ * name in a scenario; NULL when none does. */
+static const char *find_fitting_weights(const sli_memory_config *config,
+                                        const sli_budget_query *query, int64_t *tp) {
     sli_budget_query other = *query;
-    for (const sli_weight_format *it = sli_weight_formats; it->name != NULL; it++) {
-        other.weights = sli_weights_all(it);
+    for (int i = 0; sli_weight_format_or_published[i] != NULL; i++) {
+        other.weights = i > 0 ? sli_weights_all(&sli_weight_formats[i - 1])
+                              : query->architecture->weights;
         *tp = sli_budget_smallest_tp(config, &other);
         if (*tp > 0) {
-            return it;
+            return sli_weight_format_or_published[i];
         }
     }
     return NULL;
@@ -214,14 +215,14 @@ static void describe_cure(const sli_memory_config *config, const sli_budget_quer
         snprintf(text, text_bytes, "tp %lld is the smallest that fits", (long long)tp);
         return;
     }
-    const sli_weight_format *weights = find_fitting_weights(config, query, &tp);
+    const char *weights = find_fitting_weights(config, query, &tp);
     if (weights == NULL) {
         snprintf(text, text_bytes, "no tensor parallelism of 1, 2, 4 or 8 fits");
         return;
     }
     snprintf(text, text_bytes,
              "no tensor parallelism of 1, 2, 4 or 8 fits, but with model.weights: %s tp %lld does",
-             weights->name, (long long)tp);
+             weights, (long long)tp);
 }
 
 static void report_shortfall(const sli_memory_config *config, const sli_budget_query *query,

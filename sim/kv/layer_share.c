@@ -138,3 +138,34 @@ int sli_layer_shares(const sli_layer_part *mixer, const sli_layout_options *opti
     }
     return count;
 }
+
+/* ---- Pages of their own ---- */
+
+static int pages_of_stores(const sli_layer_part *mixer, const sli_layout_options *options,
+                           const block_grid *grid, int64_t pages_bytes[SLI_STORE_MAX]) {
+    int64_t state_page_bytes = 1;
+    int count = 0;
+    for (int i = 0; i < mixer->facts.store_count; i++) {
+        const sli_store *store = &mixer->facts.stores[i];
+        if (!is_kept_elsewhere(store)) {
+            sli_layer_share share = measure(store, options, grid, &state_page_bytes);
+            bool is_state = share.kind == SLI_GROUP_STATE;
+            pages_bytes[count++] = is_state ? state_page_bytes : share.laid_bytes;
+        }
+    }
+    return count;
+}
+
+int sli_layer_pages(const sli_layer_part *mixer, const sli_layout_options *options,
+                    int64_t block_tokens, int64_t pages_bytes[SLI_STORE_MAX]) {
+    const block_grid grid = grid_of(mixer, block_tokens);
+    if (grid.page_rows > 0) {
+        return pages_of_stores(mixer, options, &grid, pages_bytes);
+    }
+    sli_layer_share shares[SLI_STORE_MAX];
+    int count = sli_layer_shares(mixer, options, block_tokens, shares);
+    for (int i = 0; i < count; i++) {
+        pages_bytes[i] = shares[i].laid_bytes;
+    }
+    return count;
+}

@@ -13,7 +13,7 @@
 typedef struct sli_layer_share {
     sli_group_kind kind; /* never fixed: that is decided when all layers are known */
     int64_t span_tokens;
-    const sli_kept *kept;
+    const sl_kept *kept;
     int64_t block_tokens;
     int64_t need_bytes;
     int64_t laid_bytes; /* that it takes where it does not share the pages of other types */
@@ -26,6 +26,11 @@ bool sli_layer_is_compressed(const sli_layer_part *mixer);
  * for it has none. */
 int sli_layer_shares(const sli_layer_part *mixer, const sli_layout_options *options,
                      int64_t block_tokens, sli_layer_share shares[SLI_STORE_MAX]);
+
+/* The pages that a layer would have for itself: of DeepSeek V4 for each store, of others for each
+ * share. Answers how many. */
+int sli_layer_pages(const sli_layer_part *mixer, const sli_layout_options *options,
+                    int64_t block_tokens, int64_t pages_bytes[SLI_STORE_MAX]);
 
 /* Whether both are of one sort: held alike, whatever their bytes. */
 bool sli_layer_share_is_like(const sli_layer_share *a, const sli_layer_share *b);

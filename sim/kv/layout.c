@@ -293,6 +293,38 @@ static sl_err add_buffers(const sli_architecture *architecture, const sli_layout
     return SL_OK;
 }
 
+/* ---- Pages of several sizes ---- */
+
+static void add_size(sli_layout *layout, int64_t page_bytes) {
+    int at = 0;
+    while (at < layout->size_count && layout->sizes_bytes[at] > page_bytes) {
+        at++;
+    }
+    bool is_there = at < layout->size_count && layout->sizes_bytes[at] == page_bytes;
+    if (is_there || at == SLI_PAGE_SIZE_MAX) {
+        return;
+    }
+    int last = layout->size_count < SLI_PAGE_SIZE_MAX ? layout->size_count++
+                                                      : SLI_PAGE_SIZE_MAX - 1;
+    for (int i = last; i > at; i--) {
+        layout->sizes_bytes[i] = layout->sizes_bytes[i - 1];
+    }
+    layout->sizes_bytes[at] = page_bytes;
+}
+
+static void collect_sizes(const sli_architecture *architecture, const sli_layout_options *options,
+                          sli_layout *layout) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    int64_t block_tokens = layout->groups[0].block_tokens;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        int64_t pages_bytes[SLI_STORE_MAX];
+        int count = sli_layer_pages(runs[i].mixer, options, block_tokens, pages_bytes);
+        for (int j = 0; j < count; j++) {
+            add_size(layout, pages_bytes[j]);
+        }
+    }
+}
+
 /* ---- All of them ---- */
 
 static bool is_shareable(const sli_layout *layout) {
@@ -351,6 +383,9 @@ sl_err sli_layout_make(const sli_architecture *architecture, const sli_layout_op
     }
     SL_TRY(add_buffers(architecture, options, &made, why, why_bytes));
     made.has_unit = is_apart && made.group_count > 1;
+    if (made.has_unit) {
+        collect_sizes(architecture, options, &made);
+    }
     made.is_shareable = is_shareable(&made);
     SL_TRY(align(&made, why, why_bytes));
     *layout = made;

@@ -65,12 +65,12 @@ typedef struct sli_group {
     int64_t block_tokens;
     int64_t span_tokens;  /* sliding, chunked; else 0 */
     int64_t fixed_blocks; /* fixed; else 0 */
-    const sli_kept *kept; /* kept, as the architecture says; else NULL */
+    const sl_kept *kept;  /* kept, as the architecture says; else NULL */
     int64_t block_pages;
     int64_t block_bytes; /* that the layers need: block_pages * page_bytes less padding */
 } sli_group;
 
-enum { SLI_GROUP_MAX = 8 };
+enum { SLI_GROUP_MAX = 8, SLI_PAGE_SIZE_MAX = 8 };
 
 /*
  * The first group is always growing; where no layer grows it takes no pages. Its block_tokens are
@@ -82,6 +82,8 @@ typedef struct sli_layout {
     bool is_shareable;    /* contents can be found again; not with a fixed or a kept group */
     bool has_buffers;     /* the last group is that of rows that wait in bf16 */
     bool has_unit;        /* a page is only the unit of blocks of several sizes */
+    int size_count;       /* of pages that layers would have apart; 0 without a unit */
+    int64_t sizes_bytes[SLI_PAGE_SIZE_MAX]; /* each once, the largest ones, in falling order */
     int group_count;
     sli_group groups[SLI_GROUP_MAX];
 } sli_layout;

@@ -210,7 +210,7 @@ int64_t sli_layout_peak_pages(const sli_layout *layout, int64_t tokens, int64_t 
 
 /* Slots of a rule for thrown out tokens. Until all that is known is computed it may all be there.
  */
-static int64_t reserved_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t known_tokens,
+static int64_t reserved_slots(const sl_kept *kept, int64_t prompt_tokens, int64_t known_tokens,
                               int64_t tokens) {
     if (known_tokens == 0) {
         return sli_kept_slots(kept, prompt_tokens, tokens);
@@ -245,7 +245,7 @@ int64_t sli_group_reserved_blocks(const sli_group *group, int64_t prompt_tokens,
 }
 
 /* The shortest prompt of which as much stays as of any; at most `tokens`. */
-static int64_t bend_of(const sli_kept *kept, int64_t tokens) {
+static int64_t bend_of(const sl_kept *kept, int64_t tokens) {
     bool has_bend = sli_kept_of_prompt(kept, tokens) == kept->cap_rows;
     return has_bend ? (kept->cap_rows - 1) * SL_WHOLE_PPM / kept->share_ppm + 1 : tokens;
 }

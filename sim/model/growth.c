@@ -30,7 +30,7 @@ sli_growth sli_growth_sawtooth(int64_t chunk_tokens) {
 }
 
 /* The cap is that of what a chunk of the prompt looks back at. */
-sli_growth sli_growth_kept(const sli_kept *kept) {
+sli_growth sli_growth_kept(const sl_kept *kept) {
     return (sli_growth){
         .kind = SLI_GROWTH_KEPT,
         .step_tokens = 1,

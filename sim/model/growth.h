@@ -22,9 +22,9 @@ typedef enum sli_growth_kind {
 
 typedef struct sli_growth {
     sli_growth_kind kind;
-    int64_t step_tokens;  /* >= 1 */
-    int64_t cap_rows;     /* INT64_MAX = none */
-    const sli_kept *kept; /* kept, which outlives the growth; else NULL */
+    int64_t step_tokens; /* >= 1 */
+    int64_t cap_rows;    /* INT64_MAX = none */
+    const sl_kept *kept; /* kept, which outlives the growth; else NULL */
 } sli_growth;
 
 /* The longest sequence; sums over all shorter ones stay below 2^63. */
@@ -37,7 +37,7 @@ sli_growth sli_growth_steps(int64_t step_tokens); /* floor(T / step) */
 sli_growth sli_growth_capped_steps(int64_t step_tokens,
                                    int64_t cap_rows); /* and no more than cap */
 sli_growth sli_growth_sawtooth(int64_t chunk_tokens);
-sli_growth sli_growth_kept(const sli_kept *kept);
+sli_growth sli_growth_kept(const sl_kept *kept);
 
 /* Rows after `tokens`, 0 .. SLI_GROWTH_TOKENS_MAX. Not of kept rows, here and in the next. */
 int64_t sli_growth_at(const sli_growth *growth, int64_t tokens);

@@ -92,7 +92,7 @@ static void add_prompt_work(const sli_gqa *gqa, const sl_keep_work *work, sli_gr
     }
 }
 
-static void cut_part(const sl_keep_work *work, const sli_kept *kept, sli_layer_part *part) {
+static void cut_part(const sl_keep_work *work, const sl_kept *kept, sli_layer_part *part) {
     const sli_gqa *gqa = part->values;
     sli_part_facts *facts = &part->facts;
     sli_growth seen = sli_growth_kept(kept);
@@ -110,7 +110,7 @@ static void cut_part(const sl_keep_work *work, const sli_kept *kept, sli_layer_p
 
 /* ---- All layers ---- */
 
-static sl_err cut_mixers(sli_arena *arena, const sl_keep_work *work, const sli_kept *kept,
+static sl_err cut_mixers(sli_arena *arena, const sl_keep_work *work, const sl_kept *kept,
                          sli_architecture *cut) {
     size_t count = cut->attention.count;
     sli_layer_part *parts = sli_arena_array(arena, count, sizeof *parts);
@@ -149,7 +149,7 @@ static sl_err relink(sli_arena *arena, const sli_architecture *whole, sli_archit
 sl_err sli_keep_cut(sli_arena *arena, const sli_architecture *whole, const sli_keep *keep,
                     const sli_architecture **cut) {
     sli_architecture *made = sli_arena_alloc(arena, sizeof *made);
-    sli_kept *kept = sli_arena_alloc(arena, sizeof *kept);
+    sl_kept *kept = sli_arena_alloc(arena, sizeof *kept);
     if (made == NULL || kept == NULL) {
         return SL_ERR_NOMEM;
     }

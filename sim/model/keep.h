@@ -32,7 +32,7 @@
 /* What a method says as plain data. */
 typedef struct sli_keep {
     const char *name;
-    sli_kept rule; /* in the mean of the layers */
+    sl_kept rule; /* in the mean of the layers */
     sl_keep_work work;
 } sli_keep;
 

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "base/minmax.h"
 
-bool sli_kept_is_valid(const sli_kept *kept) {
+bool sli_kept_is_valid(const sl_kept *kept) {
     bool is_share = kept->share_ppm >= 1 && kept->share_ppm <= SL_WHOLE_PPM;
     if (!is_share || kept->cap_rows < 1 || kept->drop_rows < 0) {
         return false;
@@ -13,12 +13,12 @@ bool sli_kept_is_valid(const sli_kept *kept) {
                : kept->row_tokens >= 1;
 }
 
-int64_t sli_kept_of_prompt(const sli_kept *kept, int64_t tokens) {
+int64_t sli_kept_of_prompt(const sl_kept *kept, int64_t tokens) {
     int64_t share = (tokens * kept->share_ppm + SL_WHOLE_PPM - 1) / SL_WHOLE_PPM;
     return sli_min_i64(share, kept->cap_rows);
 }
 
-int64_t sli_kept_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens) {
+int64_t sli_kept_slots(const sl_kept *kept, int64_t prompt_tokens, int64_t tokens) {
     SL_DCHECK(prompt_tokens >= 1 && tokens >= 0);
     if (tokens < prompt_tokens) {
         return kept->is_rolling ? sli_kept_of_prompt(kept, tokens) : tokens;
@@ -29,19 +29,19 @@ int64_t sli_kept_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t toke
     return sli_kept_of_prompt(kept, prompt_tokens) + (tokens - prompt_tokens) / kept->row_tokens;
 }
 
-int64_t sli_kept_step_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens,
+int64_t sli_kept_step_slots(const sl_kept *kept, int64_t prompt_tokens, int64_t tokens,
                             int64_t end_tokens) {
     SL_DCHECK(tokens <= end_tokens);
     bool keeps_all = tokens < prompt_tokens && !kept->is_rolling;
     return keeps_all ? end_tokens : sli_kept_slots(kept, prompt_tokens, end_tokens);
 }
 
-int64_t sli_kept_most_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens) {
+int64_t sli_kept_most_slots(const sl_kept *kept, int64_t prompt_tokens, int64_t tokens) {
     int64_t whole_tokens = kept->is_rolling ? 0 : sli_min_i64(prompt_tokens, tokens);
     return sli_max_i64(whole_tokens, sli_kept_slots(kept, prompt_tokens, tokens));
 }
 
-int64_t sli_kept_seen(const sli_kept *kept, int64_t prompt_tokens, int64_t position) {
+int64_t sli_kept_seen(const sl_kept *kept, int64_t prompt_tokens, int64_t position) {
     SL_DCHECK(position >= 1);
     if (position <= prompt_tokens && !kept->is_rolling) {
         return position;
@@ -80,7 +80,7 @@ static int64_t sum_floors(int64_t n, int64_t m, int64_t a, int64_t b) {
 }
 
 /* S(1) + ... + S(n). */
-static int64_t sum_of_prompt(const sli_kept *kept, int64_t n) {
+static int64_t sum_of_prompt(const sl_kept *kept, int64_t n) {
     bool reaches_cap = sli_kept_of_prompt(kept, n) == kept->cap_rows;
     int64_t bend = reaches_cap ? sli_min_i64(n, kept->cap_rows * SL_WHOLE_PPM / kept->share_ppm)
                                : n;
@@ -89,7 +89,7 @@ static int64_t sum_of_prompt(const sli_kept *kept, int64_t n) {
 }
 
 /* Of a rule that drops, over positions 1 .. n. */
-static int64_t sum_dropping(const sli_kept *kept, int64_t n) {
+static int64_t sum_dropping(const sl_kept *kept, int64_t n) {
     int64_t cap = kept->cap_rows;
     int64_t drop = kept->drop_rows;
     if (n <= cap) {
@@ -101,7 +101,7 @@ static int64_t sum_dropping(const sli_kept *kept, int64_t n) {
 }
 
 /* Over the first n positions of the prompt. */
-static int64_t sum_within(const sli_kept *kept, int64_t n) {
+static int64_t sum_within(const sl_kept *kept, int64_t n) {
     if (!kept->is_rolling) {
         return triangle(n);
     }
@@ -109,7 +109,7 @@ static int64_t sum_within(const sli_kept *kept, int64_t n) {
 }
 
 /* Over the first n positions behind the prompt. */
-static int64_t sum_behind(const sli_kept *kept, int64_t prompt_tokens, int64_t n) {
+static int64_t sum_behind(const sl_kept *kept, int64_t prompt_tokens, int64_t n) {
     if (kept->drop_rows > 0) {
         return sum_dropping(kept, prompt_tokens + n) - sum_dropping(kept, prompt_tokens);
     }
@@ -120,12 +120,12 @@ static int64_t sum_behind(const sli_kept *kept, int64_t prompt_tokens, int64_t n
 }
 
 /* Over positions 1 .. n. */
-static int64_t sum_to(const sli_kept *kept, int64_t prompt_tokens, int64_t n) {
+static int64_t sum_to(const sl_kept *kept, int64_t prompt_tokens, int64_t n) {
     int64_t within = sli_min_i64(n, prompt_tokens);
     return sum_within(kept, within) + sum_behind(kept, prompt_tokens, n - within);
 }
 
-int64_t sli_kept_pairs(const sli_kept *kept, int64_t prompt_tokens, int64_t prefix_tokens,
+int64_t sli_kept_pairs(const sl_kept *kept, int64_t prompt_tokens, int64_t prefix_tokens,
                        int64_t added_tokens) {
     SL_DCHECK(prefix_tokens >= 0 && added_tokens >= 0);
     return sum_to(kept, prompt_tokens, prefix_tokens + added_tokens) -

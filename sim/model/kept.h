@@ -25,28 +25,26 @@
 
 #include "sluice/policy.h"
 
-typedef sl_kept sli_kept;
-
 /* Whether the integers of a rule are in their ranges. */
-bool sli_kept_is_valid(const sli_kept *kept);
+bool sli_kept_is_valid(const sl_kept *kept);
 
 /* S(n). */
-int64_t sli_kept_of_prompt(const sli_kept *kept, int64_t tokens);
+int64_t sli_kept_of_prompt(const sl_kept *kept, int64_t tokens);
 
 /* Slots of a request of so many computed tokens between steps, and while a step computes those
  * behind them up to `end_tokens`. Neither falls in `tokens` from the end of the prompt on. */
-int64_t sli_kept_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens);
-int64_t sli_kept_step_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens,
+int64_t sli_kept_slots(const sl_kept *kept, int64_t prompt_tokens, int64_t tokens);
+int64_t sli_kept_step_slots(const sl_kept *kept, int64_t prompt_tokens, int64_t tokens,
                             int64_t end_tokens);
 
 /* The most that a request holds between steps until it has so many computed tokens. */
-int64_t sli_kept_most_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens);
+int64_t sli_kept_most_slots(const sl_kept *kept, int64_t prompt_tokens, int64_t tokens);
 
 /* Rows that the query at a position, from 1 on, sees, its own among them. */
-int64_t sli_kept_seen(const sli_kept *kept, int64_t prompt_tokens, int64_t position);
+int64_t sli_kept_seen(const sl_kept *kept, int64_t prompt_tokens, int64_t position);
 
 /* The sum of sli_kept_seen over prefix + 1 .. prefix + added. */
-int64_t sli_kept_pairs(const sli_kept *kept, int64_t prompt_tokens, int64_t prefix_tokens,
+int64_t sli_kept_pairs(const sl_kept *kept, int64_t prompt_tokens, int64_t prefix_tokens,
                        int64_t added_tokens);
 
 #endif

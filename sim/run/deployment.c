@@ -206,7 +206,9 @@ static sli_cost_subject cost_subject(const sli_scenario *scenario,
         .architecture = deployment->architecture,
         .device = deployment->device,
         .tp = scenario->replicas.tp,
-        .weights = sli_model_weights(&scenario->model, deployment->architecture),
+        .weights = deployment->architecture != NULL
+                       ? sli_model_weights(&scenario->model, deployment->architecture)
+                       : (sli_weights){{NULL}},
         .cache = &sli_cache_formats[scenario->model.kv],
         .attention = attention_of(scenario),
     };

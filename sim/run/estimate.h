@@ -136,12 +136,14 @@ typedef struct sli_estimate_fit {
         expanded_bytes; /* keys and values made of latents, where a kernel or way is asked for */
     int64_t buffers_bytes;
     int64_t graphs_bytes;
-    int64_t other_bytes;   /* besides the buffers */
-    int64_t room_bytes;    /* left for the cache; negative when the rest does not fit */
-    int64_t page_bytes;    /* of the pool that all layers share */
-    bool has_unit;         /* a page is only the unit of blocks of several sizes */
-    int64_t block_tokens;  /* of the layers that grow; 0 when none does */
-    int64_t pages;         /* that there is room for */
+    int64_t other_bytes; /* besides the buffers */
+    int64_t room_bytes;  /* left for the cache; negative when the rest does not fit */
+    int64_t page_bytes;  /* of the pool that all layers share */
+    bool has_unit;       /* a page is only the unit of blocks of several sizes */
+    int size_count;      /* of the pages that vLLM would have a pool for each of */
+    int64_t sizes_bytes[SLI_PAGE_SIZE_MAX]; /* as in kv/layout.h */
+    int64_t block_tokens;                   /* of the layers that grow; 0 when none does */
+    int64_t pages;                          /* that there is room for */
     int64_t request_pages; /* that a request ever holds while it decodes, at most */
     int64_t cache_bytes;   /* of all requests of the rank, with what pages waste */
     int64_t wasted_bytes;  /* of them: unfilled slots, padding, windows not given back */

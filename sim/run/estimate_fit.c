@@ -8,6 +8,8 @@
 #include "run/estimate_weights.h"
 #include "run/request_state.h"
 
+#include <string.h>
+
 enum { SEQS = 256 }; /* as a scenario that says nothing; see run/scenario.c */
 
 /* And kv/budget.c. */
@@ -131,6 +133,8 @@ static sl_err fit_in_pages(const sli_estimate_query *query, const sli_stage *sta
     }
     fit->page_bytes = layout.page_bytes;
     fit->has_unit = layout.has_unit;
+    fit->size_count = layout.size_count;
+    memcpy(fit->sizes_bytes, layout.sizes_bytes, sizeof fit->sizes_bytes);
     fit->block_tokens = layout.groups[0].block_pages > 0 ? layout.groups[0].block_tokens : 0;
     fit->pages = sli_max_i64(fit->room_bytes, 0) / layout.page_bytes;
     fit->request_pages = pages.request;

@@ -12,7 +12,7 @@ int64_t sli_keep_layer_rows(const sli_named *keep, int64_t layer, int64_t layers
     if (method->layer_rows != NULL) {
         return method->layer_rows(keep->values, layer, layers, prompt_tokens);
     }
-    sli_kept rule = method->rule(keep->values);
+    sl_kept rule = method->rule(keep->values);
     return sli_kept_of_prompt(&rule, prompt_tokens);
 }
 

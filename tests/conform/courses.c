@@ -20,7 +20,7 @@ enum { GROWTHS = 6 };
 /* Rows that the cost asks for. */
 typedef struct rows {
     sli_growth growths[GROWTHS];
-    sli_kept rules[GROWTHS]; /* of those that are kept */
+    sl_kept rules[GROWTHS]; /* of those that are kept */
 } rows;
 
 static sli_growth draw_growth(sli_rng *rng) {

@@ -226,8 +226,8 @@ static int64_t draw_cap(sli_rng *rng) {
     return sli_draw_once_in(rng, 3) ? INT64_MAX : sli_draw_between(rng, 1, 40);
 }
 
-sli_kept sli_draw_kept(sli_rng *rng) {
-    sli_kept kept = {.is_rolling = sli_draw_once_in(rng, 2), .share_ppm = SL_WHOLE_PPM};
+sl_kept sli_draw_kept(sli_rng *rng) {
+    sl_kept kept = {.is_rolling = sli_draw_once_in(rng, 2), .share_ppm = SL_WHOLE_PPM};
     if (sli_draw_once_in(rng, 2)) {
         kept.cap_rows = sli_draw_between(rng, 1, 40);
         kept.drop_rows = sli_draw_once_in(rng, 3) ? 1 : sli_draw_between(rng, 1, kept.cap_rows);
@@ -278,7 +278,7 @@ void sli_small_world_regroup(sli_small_world *world, sli_layers layers, const sl
 }
 
 /* Slots of a step from one token to another. */
-static int64_t kept_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t from, int64_t to) {
+static int64_t kept_slots(const sl_kept *kept, int64_t prompt_tokens, int64_t from, int64_t to) {
     int64_t prompt = min_of(units_for(min_of(to, prompt_tokens) * kept->share_ppm, 1000000),
                             kept->cap_rows);
     int64_t behind = to > prompt_tokens ? to - prompt_tokens : 0;

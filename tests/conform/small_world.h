@@ -36,7 +36,7 @@ typedef struct sli_small_world {
     sli_engine_config engine; /* whose pool gets the layout where it is used */
     bool has_layout;
     sli_layout layout;
-    sli_kept kept; /* of its kept group, which is told where it is used: worlds may be copied */
+    sl_kept kept; /* of its kept group, which is told where it is used: worlds may be copied */
     int64_t plain_tokens; /* with a layout: slots of the pool without one */
     int64_t step_tokens;  /* with a layout: most that a policy computes of one request in a step */
     sli_over_length over_length;
@@ -63,7 +63,7 @@ void sli_small_world_add(sli_small_world *world, int64_t at_ns, int64_t prompt_t
                          int64_t output_tokens);
 
 /* A rule for thrown out tokens, of any form that there is. */
-sli_kept sli_draw_kept(sli_rng *rng);
+sl_kept sli_draw_kept(sli_rng *rng);
 
 /* Uniform in low .. high, both inclusive. */
 int64_t sli_draw_between(sli_rng *rng, int64_t low, int64_t high);

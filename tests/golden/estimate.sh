@@ -225,11 +225,17 @@ equal "a refusal" "$(json refusal)" \
     '"tp 3 does not share out the 64 heads of qwen3-32b evenly; tp 2 and 4 do"'
 
 # The sizes that the model card of gpt-oss tells
-quiet 0 estimate gpt-oss-20b --expert-weights mxfp4
+for weights in '' '--weights published' '--weights auto' '--weights bf16 --expert-weights mxfp4'; do
+    # shellcheck disable=SC2086 # words
+    quiet 0 estimate gpt-oss-120b --hardware h100-sxm $weights
+    equal "gpt-oss-120b $weights" "$(said all | cut -d ' ' -f 1-5)" " all 60.69 GiB 65,168,179,200"
+    equal "it fits" "$(grep -c '1 request fits' .said)" 1
+done
+quiet 0 estimate gpt-oss-20b
 equal "gpt-oss-20b" "$(said all | cut -d ' ' -f 1-4)" " all 12.8 GiB"
 quiet 0 estimate gpt-oss-120b --weights mxfp4 --expert-weights bf16
 equal "formats are named" "$(head -n 1 .said | sed 's/.*cache/cache/')" \
-    "cache bf16 · weights mxfp4, experts bf16"
+    "cache bf16 · weights bf16 experts, mxfp4 else"
 
 # Each verb and sum has its page, wherever the option stands
 for of in '' draft rounding entries 'qwen3-32b --tokens 3'; do
@@ -243,23 +249,28 @@ done
 # Blocks of several sizes are counted in the unit of them all
 quiet 4 estimate deepseek-v4-pro --kv fp8_ds_mla --hardware h200
 equal "its unit" "$(said 'a unit')" " a unit 576 B 576 all blocks are multiples of it"
+quiet 4 estimate deepseek-v4-pro --kv fp8_ds_mla --hardware h200 --json
+equal "sizes of its pages" "$(tr -d ' \n' <.said | grep -o '"page_sizes_bytes":[^]]*')" \
+    '"page_sizes_bytes":[37440,8640,1728'
 quiet 0 estimate qwen3.5-9b --hardware h200
 ! grep -q 'a unit' .said || fail "pages of one size have a unit"
 
 title "What does not fit"
-only='fit|devices|powers|published' sluice 4 estimate deepseek-v3 --weights fp8 --hardware h100-sxm --tp 2
-only='fit|devices|powers|published' sluice 4 estimate qwen3-32b --hardware h100-sxm --concurrency 8
-only='fit|devices|powers|published' sluice 4 estimate qwen3-32b --hardware a100-40g --concurrency 1Mi
-only='fit|devices|powers|published|flash' sluice 4 estimate deepseek-v3 --weights fp8 --hardware h200 \
+only='fit|devices|powers|with weights' sluice 4 estimate deepseek-v3 --weights fp8 --hardware h100-sxm --tp 2
+only='fit|devices|powers|with weights' sluice 4 estimate qwen3-32b --hardware h100-sxm --concurrency 8
+only='fit|devices|powers|with weights' sluice 4 estimate qwen3-32b --hardware a100-40g --concurrency 1Mi
+only='fit|devices|powers|with weights|flash' sluice 4 estimate deepseek-v3 --weights fp8 --hardware h200 \
     --tp 1 --attention-kernel naive
-only='fit|devices|powers|published|flash' sluice 4 estimate deepseek-v3 --weights fp8 --hardware h100-sxm \
+only='fit|devices|powers|with weights|flash' sluice 4 estimate deepseek-v3 --weights fp8 --hardware h100-sxm \
     --dp 8 --ep 8
-only='devices|powers|published' sluice 4 estimate kimi-k3 --hardware h200
-only='devices|powers|published' sluice 4 estimate kimi-k3 --hardware a100-40g
-only='devices|powers|published' sluice 4 estimate gpt-oss-120b --hardware h100-sxm
-only='devices|powers|published' sluice 4 estimate gpt-oss-120b --hardware h100-sxm --weights fp8 \
+only='devices|powers|with weights' sluice 4 estimate kimi-k3 --hardware h200
+only='devices|powers|with weights' sluice 4 estimate kimi-k3 --hardware a100-40g
+only='devices|powers|with weights' sluice 4 estimate kimi-k3 --hardware a100-40g --weights bf16
+only='1 request|devices|with weights' sluice 0 estimate gpt-oss-120b --hardware h100-sxm
+only='devices|powers|with weights' sluice 4 estimate gpt-oss-120b --hardware h100-sxm --weights bf16
+only='devices|powers|with weights' sluice 4 estimate gpt-oss-120b --hardware h100-sxm --weights fp8 \
     --expert-weights bf16
-only='devices|powers|published' sluice 4 estimate deepseek-v3 --hardware h100-sxm --dp 8 --ep 8
+only='devices|powers|with weights' sluice 4 estimate deepseek-v3 --hardware h100-sxm --dp 8 --ep 8
 for device in a100-40g a100-80g h100-sxm h200; do
     quiet 4 estimate deepseek-v3 --weights q1_0 --hardware "$device" --pp 61 \
         --attention-kernel naive

@@ -25,14 +25,18 @@ only='layout' sluice 0 run "${h200[@]}" --set model=mistral-7b-v0.1 --out window
 equal "groups of Mistral 7B" "$(sqlite3 windows/run.sqlite 'SELECT name, layer_count FROM kv_group')" \
     "sliding 4096|32"
 
-# 0.9 of 143,771 MiB are usable, 135,679,338,086 bytes. Of them go 41,815,572,480 for weights (24
-# layers of 2,880 x 5,120 + 4,096 x 2,880 + 2,880 x 32 + 32 x 3 x 2,880 x 2,880 and two tables of
-# 201,088 x 2,880), 2 x 8,192 x 2,880 x 4 + 256 x 201,088 x 4 for activations and 1.5 GiB: there is
-# room for 233,608 pages.
+# 0.9 of 143,771 MiB are usable, 135,679,338,086 bytes. Of them go 13,747,322,880 for weights as
+# published: in two bytes 24 layers of 2,880 x 5,120 + 4,096 x 2,880 + 2,880 x 32 and two tables of
+# 201,088 x 2,880, in 17 bytes for 32 their experts, 32 x 3 x 2,880 x 2,880. With 2 x 8,192 x 2,880
+# x 4 + 256 x 201,088 x 4 for activations and 1.5 GiB there is room for 304,989 pages; with weights
+# in bf16, 41,815,572,480, for 233,608.
 title "Room is told in bytes"
 pool=$("$sluice_program" run "${h200[@]}" --set model=gpt-oss-20b --set output.dir=none |
     sed -n 's/.*peak [0-9.]* % of \([^·]*\) · mean.*/\1/p')
-equal "the cache of gpt-oss-20b" "$pool" "85.55 GiB"
+equal "the cache of gpt-oss-20b" "$pool" "111.7 GiB"
+pool=$("$sluice_program" run "${h200[@]}" --set model=gpt-oss-20b --set model.weights=bf16 \
+    --set output.dir=none | sed -n 's/.*peak [0-9.]* % of \([^·]*\) · mean.*/\1/p')
+equal "its cache with weights in bf16" "$pool" "85.55 GiB"
 
 title "Requests that are too large for it, in pages"
 only='finished|warning' sluice 0 run "${h200[@]}" --set model=gpt-oss-20b \

@@ -13,9 +13,11 @@ sluice 4 check small.yaml --set model=qwen3-32b --set memory.utilization=0.3
 
 title "Models too large for eight devices say which format would do, and blocks by hand that none have room for"
 sluice 4 check small.yaml --set model=kimi-k3 --set hardware=h200 --set replicas.tp=8
-sluice 4 check small.yaml --set model=deepseek-v3 --set hardware=h200 --set replicas.tp=8
-sluice 0 check small.yaml --set model=deepseek-v3 --set hardware=h200 --set replicas.tp=8 \
-    --set memory.kv_blocks=1000
+sluice 4 check small.yaml --set model=deepseek-v3 --set model.weights=bf16 --set hardware=h200 \
+    --set replicas.tp=8
+sluice 4 check small.yaml --set model=llama-3.1-405b --set hardware=a100-80g --set replicas.tp=8
+sluice 0 check small.yaml --set model=deepseek-v3 --set model.weights=bf16 --set hardware=h200 \
+    --set replicas.tp=8 --set memory.kv_blocks=1000
 
 title "Scores that are written down, and flash attention, which writes none"
 sluice 4 check small.yaml --set attention.kernel=naive

@@ -42,7 +42,7 @@ typedef struct kept_walk {
     int64_t most;
 } kept_walk;
 
-static kept_walk walk_kept(const sli_kept *kept, int64_t prompt_tokens, int64_t tokens) {
+static kept_walk walk_kept(const sl_kept *kept, int64_t prompt_tokens, int64_t tokens) {
     kept_walk walk = {0};
     for (int64_t token = 1; token <= tokens; token++) {
         if (token < prompt_tokens && !kept->is_rolling) {
@@ -88,7 +88,7 @@ static int64_t most_spanned(const sli_group *group, int64_t tokens) {
 }
 
 /* Of a rule for thrown out tokens: while some of what was known is missing all of it may come. */
-static int64_t reserved_slots(const sli_window *window, const sli_kept *kept, bool is_whole) {
+static int64_t reserved_slots(const sli_window *window, const sl_kept *kept, bool is_whole) {
     int64_t prompt_tokens = window->prompt_tokens;
     int64_t reserved = window->reserved_tokens;
     if (is_whole) {

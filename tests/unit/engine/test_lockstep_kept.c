@@ -18,7 +18,7 @@
 
 enum { MEMBERS = 10, ACTIONS = 500, RULES = 8, AHEAD = 12 };
 
-static const sli_kept rules[RULES] = {
+static const sl_kept rules[RULES] = {
     {true, 1000000, 25, 1, 0},   {false, 200000, INT64_MAX, 0, INT64_MAX},
     {false, 1000000, 30, 12, 0}, {false, 1000000, 9, 4, 0},
     {false, 1000000, 16, 0, 1},  {true, 300000, INT64_MAX, 0, 2},
@@ -42,7 +42,7 @@ static int64_t draw(world *it, int64_t low, int64_t high) {
     return low + (int64_t)sli_rng_below(&it->rng, (uint64_t)(high - low + 1));
 }
 
-static const sli_kept *rule_of(const world *it) {
+static const sl_kept *rule_of(const world *it) {
     return it->growth.kept;
 }
 

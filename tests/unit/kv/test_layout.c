@@ -269,6 +269,34 @@ static void layers_that_grow_differently_count_in_a_common_unit(void **state) {
 
 /* ---- DeepSeek V4 ---- */
 
+static void has_sizes(const sli_layout *layout, const int64_t *sizes_bytes, int count) {
+    assert_int_equal(layout->size_count, count);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(layout->sizes_bytes[i], sizes_bytes[i]);
+    }
+}
+
+/* The three pools of vLLM's blog: entries of CSA, windows and states; index keys; entries of HCA.
+ * In bf16 64 rows of 1,024 bytes and of 256, and 2 of 1,024, in multiples of 576. */
+static void deepseek_v4_names_the_sizes_of_its_pages(void **state) {
+    (void)state;
+    static const struct {
+        const char *cache;
+        int64_t sizes_bytes[3];
+    } cases[] = {{"fp8_ds_mla", {37440, 8640, 1728}},
+                 {"fp8_ds_mla_mxfp4", {37440, 4608, 1728}},
+                 {"bf16", {114 * 576, 29 * 576, 4 * 576}}};
+    const sli_architecture *pro = model_of("deepseek-v4-pro");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        sli_layout_options options = options_of(pro);
+        options.cache = sli_cache_format_find(cases[i].cache);
+        sli_layout layout = layout_with(pro, &options);
+        has_sizes(&layout, cases[i].sizes_bytes, 3);
+    }
+    sli_layout plain = layout_of(model_of("llama-3.1-8b"));
+    has_sizes(&plain, NULL, 0);
+}
+
 /* V4-Pro: 30 CSA layers, 31 HCA. Pages of 37,440, 8,640 and 1,728 bytes; 1 Mi tokens take 5.478
  * GiB, with index keys in mxfp4 (4,608) 5.016. */
 static void deepseek_v4_has_the_pages_of_vllm(void **state) {
@@ -667,6 +695,7 @@ int main(void) {
         cmocka_unit_test(blocks_grow_to_the_size_of_a_state),
         cmocka_unit_test(windows_grow_to_the_size_of_a_state_too),
         cmocka_unit_test(layers_that_grow_differently_count_in_a_common_unit),
+        cmocka_unit_test(deepseek_v4_names_the_sizes_of_its_pages),
         cmocka_unit_test(deepseek_v4_has_the_pages_of_vllm),
         cmocka_unit_test(deepseek_v4_keeps_windows_and_states_in_whole_pages),
         cmocka_unit_test(any_ratio_has_room_for_whole_entries),

@@ -111,7 +111,7 @@ static void slots_without_a_row_are_wasted(void **state) {
 
 /* ---- The peak, against all steps ---- */
 
-static const sli_kept rules[] = {
+static const sl_kept rules[] = {
     {true, 1000000, 100, 1, 0},  {false, 200000, INT64_MAX, 0, INT64_MAX},
     {false, 1000000, 64, 32, 0}, {false, 1000000, 70, 0, 1},
     {true, 400000, 90, 0, 3},    {true, 300000, INT64_MAX, 0, 2},
@@ -126,7 +126,7 @@ static const sli_group others[] = {
 };
 
 /* A growing group of no pages, one of the rules, and one other group or none. */
-static sli_layout layout_around(const sli_kept *rule, size_t other, int64_t kept_block) {
+static sli_layout layout_around(const sl_kept *rule, size_t other, int64_t kept_block) {
     sli_layout layout = {.page_bytes = 1, .align_tokens = 32, .group_count = 2};
     layout.groups[0] = (sli_group){.kind = SLI_GROUP_GROWING, .block_tokens = 16};
     layout.groups[1] = (sli_group){
@@ -184,7 +184,7 @@ static void no_step_holds_more_than_the_peak_and_one_holds_it(void **state) {
 
 /* Steps within what is known, then of one token; both are more than the prompt where a request is
  * computed again. */
-static int64_t most_slots(const sli_kept *kept, int64_t prompt_tokens, int64_t known,
+static int64_t most_slots(const sl_kept *kept, int64_t prompt_tokens, int64_t known,
                           int64_t tokens) {
     int64_t most = 0;
     for (int64_t end = 1; end <= tokens; end++) {

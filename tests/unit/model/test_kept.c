@@ -15,7 +15,7 @@
 
 enum { TOKENS = 90 };
 
-static const sli_kept rules[] = {
+static const sl_kept rules[] = {
     /* rolling, share, cap, drop, row: first ones and the latest */
     {true, 1000000, 1, 1, 0},
     {true, 1000000, 17, 1, 0},
@@ -54,7 +54,7 @@ static void throw_out(row_list *list, int64_t rows) {
 }
 
 /* The smallest number of rows that is at least the share, and no more than the cap. */
-static int64_t share_of(const sli_kept *kept, int64_t tokens) {
+static int64_t share_of(const sl_kept *kept, int64_t tokens) {
     int64_t rows = 0;
     while (rows < kept->cap_rows && rows * 1000000 < tokens * kept->share_ppm) {
         rows++;
@@ -64,7 +64,7 @@ static int64_t share_of(const sli_kept *kept, int64_t tokens) {
 
 /* A token comes. What stays of a prompt that is kept whole is cut when its last token is there, but
  * who drops counts from the first token on. */
-static void come(const sli_kept *kept, int64_t prompt_tokens, int64_t position, row_list *list) {
+static void come(const sl_kept *kept, int64_t prompt_tokens, int64_t position, row_list *list) {
     int64_t behind = position - prompt_tokens;
     if (kept->drop_rows > 0 && list->count == kept->cap_rows) {
         throw_out(list, kept->drop_rows);
@@ -80,7 +80,7 @@ static void come(const sli_kept *kept, int64_t prompt_tokens, int64_t position, 
     }
 }
 
-static void assert_position(const sli_kept *kept, int64_t prompt_tokens, int64_t position,
+static void assert_position(const sl_kept *kept, int64_t prompt_tokens, int64_t position,
                             const row_list *list, int64_t most) {
     bool is_whole = !kept->is_rolling && position <= prompt_tokens;
     assert_int_equal(sli_kept_seen(kept, prompt_tokens, position),
@@ -113,7 +113,7 @@ static void rows_are_those_that_are_left_in_a_list(void **state) {
 static void steps_hold_the_prompt_whole_unless_it_rolls(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
-        const sli_kept *kept = &rules[i];
+        const sl_kept *kept = &rules[i];
         for (int64_t begin = 0; begin <= TOKENS; begin++) {
             for (int64_t end = begin; end <= TOKENS; end++) {
                 bool is_whole = begin < 40 && !kept->is_rolling;
@@ -127,7 +127,7 @@ static void steps_hold_the_prompt_whole_unless_it_rolls(void **state) {
 static void the_most_is_that_of_all_lengths_and_of_the_whole_prompt(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
-        const sli_kept *kept = &rules[i];
+        const sl_kept *kept = &rules[i];
         for (int64_t prompt_tokens = 1; prompt_tokens <= TOKENS; prompt_tokens++) {
             int64_t most = 0;
             for (int64_t tokens = 1; tokens <= TOKENS; tokens++) {
@@ -162,12 +162,12 @@ static void pairs_are_the_sum_over_queries(void **state) {
  * ones. N = 2^30: N (N + 1) / 4 + N / 4. */
 static void long_prompts_do_not_overflow(void **state) {
     (void)state;
-    const sli_kept half = {true, 500000, INT64_MAX, 0, 1};
+    const sl_kept half = {true, 500000, INT64_MAX, 0, 1};
     int64_t n = INT64_C(1) << 30;
     assert_int_equal(sli_kept_pairs(&half, n, 0, n), n / 4 * (n + 1) + n / 4);
-    const sli_kept capped = {true, 1000000, 1024, 1, 0};
+    const sl_kept capped = {true, 1000000, 1024, 1, 0};
     assert_int_equal(sli_kept_pairs(&capped, n, 0, 2 * n), 1024 * 1025 / 2 + (2 * n - 1024) * 1024);
-    const sli_kept whole = {false, 1000000, 4096, 0, 1};
+    const sl_kept whole = {false, 1000000, 4096, 0, 1};
     assert_int_equal(sli_kept_pairs(&whole, n, 0, n), n / 2 * (n + 1));
     assert_int_equal(sli_kept_slots(&whole, n, 2 * n), 4096 + n);
 }
@@ -189,7 +189,7 @@ static void a_growth_of_kept_rows_is_that_of_the_prompt(void **state) {
 
 static void numbers_out_of_range_make_no_rule(void **state) {
     (void)state;
-    static const sli_kept broken[] = {
+    static const sl_kept broken[] = {
         {false, 0, 10, 0, 1},        {false, 1000001, 10, 0, 1},  {false, 1000000, 0, 0, 1},
         {false, 1000000, 10, -1, 1}, {false, 1000000, 10, 11, 0}, {false, 999999, 10, 5, 0},
         {false, 1000000, 10, 0, 0},

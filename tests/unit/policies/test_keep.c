@@ -58,7 +58,7 @@ static sli_named choose(const char *text) {
     return keep;
 }
 
-static sli_kept rule_of(const sli_named *it) {
+static sl_kept rule_of(const sli_named *it) {
     return sli_keep_method(it)->rule(it->values);
 }
 
@@ -105,7 +105,7 @@ static void thin_out(token_set *set, int64_t before, int64_t rows) {
 /* A query sees those that stay and itself, or within a prompt that is kept whole all before it. */
 static void assert_rows(const sli_named *it, int64_t prompt_tokens, int64_t position,
                         const token_set *set) {
-    sli_kept rule = rule_of(it);
+    sl_kept rule = rule_of(it);
     bool is_whole = position <= prompt_tokens && !rule.is_rolling;
     int64_t seen = is_whole ? position : set->count;
     if (sli_kept_seen(&rule, prompt_tokens, position) != seen) {
@@ -190,7 +190,7 @@ static void snapkv_prunes_the_prompt_once(void **state) {
             assert_rows(&it, prompt_tokens, t, &set);
         }
         int64_t rows = choose_by_observation(prompt_tokens, 40, 16, &set);
-        sli_kept rule = rule_of(&it);
+        sl_kept rule = rule_of(&it);
         assert_int_equal(sli_kept_slots(&rule, prompt_tokens, prompt_tokens), rows);
         for (int64_t t = prompt_tokens + 1; t <= TOKENS; t++) {
             put(&set, t);
@@ -240,7 +240,7 @@ static void layers_keep_the_mean_together(void **state) {
     static const int64_t prompts[] = {1, 63, 300, 301, 473, 474, 900, 4000, 16384, 131072};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         sli_named it = choose(texts[i]);
-        sli_kept rule = rule_of(&it);
+        sl_kept rule = rule_of(&it);
         for (size_t j = 0; j < sizeof layers / sizeof layers[0]; j++) {
             for (size_t k = 0; k < sizeof prompts / sizeof prompts[0]; k++) {
                 int64_t sum = 0;
@@ -306,7 +306,7 @@ static void rows_are_those_of_the_papers(void **state) {
     sli_named pyramid = choose("{method: pyramid_kv, capacity: 1966 tokens}");
     sli_named early = choose("pyramid_infer");
     sli_named sinks = choose("streaming_llm");
-    sli_kept rule = rule_of(&heavy);
+    sl_kept rule = rule_of(&heavy);
     assert_int_equal(5 * sli_kept_slots(&rule, 10000, 10000), 10000);
     assert_int_equal(5 * sli_kept_slots(&rule, 10000, 12000), 10000);
     rule = rule_of(&snap);

@@ -160,7 +160,8 @@ static double weights(const sli_estimate_query *query) {
 
 /* Of the parameters that are advertised. */
 static double advertised_weights(const sli_estimate_query *query) {
-    const sli_weight_format *format = query->architecture->weights.of[SLI_WEIGHT_ELSE];
+    sli_weights formats = sli_estimate_weight_formats(query);
+    const sli_weight_format *format = formats.of[SLI_WEIGHT_ELSE];
     return query->architecture->published_params / (double)format->group_params *
            (double)format->group_bytes;
 }
