@@ -394,8 +394,10 @@ static const figure savings[] = {
 
 /* ---- Formats of elements alone, which nobody stores ---- */
 
+#define ROW(elements, bytes)                                                                       \
+    { .group_elements = elements, .group_bytes = bytes }
 #define EVERY_ROW(elements, bytes)                                                                 \
-    { [SLI_ROW_KEY] = {elements, bytes}, [SLI_ROW_VALUE] = {elements, bytes}, }
+    { [SLI_ROW_KEY] = ROW(elements, bytes), [SLI_ROW_VALUE] = ROW(elements, bytes) }
 
 static const sli_cache_format ideal_formats[] = {
     {.name = "4 bits", .rows = EVERY_ROW(2, 1)},
