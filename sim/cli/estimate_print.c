@@ -346,6 +346,7 @@ static void put_query(sli_json *json, const sli_estimate_query *query) {
     sli_json_int(json, "cp", query->placement.cp);
     sli_json_int(json, "ep", query->placement.ep);
     sli_json_int(json, "block_tokens", query->block_tokens);
+    sli_json_int(json, "max_batched_tokens", query->max_batched_tokens);
     sli_json_string(json, "keep", query->keep);
     sli_json_string(json, "window_pages", sli_estimate_window_word(query->window_pages));
     sli_json_string(json, "prefix_states", sli_estimate_states_word(query->state_saves));

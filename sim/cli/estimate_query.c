@@ -60,6 +60,11 @@ static sl_err set_block(sli_estimate_input *input, const char *text) {
     return set_amount(text, SL_DIM_TOKENS, 1, SLI_ESTIMATE_BLOCK_MAX, &input->query.block_tokens);
 }
 
+static sl_err set_batched_tokens(sli_estimate_input *input, const char *text) {
+    return set_amount(text, SL_DIM_TOKENS, 1, SLI_ESTIMATE_TOKENS_MAX,
+                      &input->query.max_batched_tokens);
+}
+
 static sl_err set_prefill_chunk(sli_estimate_input *input, const char *text) {
     return set_amount(text, SL_DIM_TOKENS, 1, SLI_ESTIMATE_TOKENS_MAX, &input->query.chunk_tokens);
 }
@@ -229,6 +234,10 @@ static const char *say_block(sli_arena *arena, const sli_estimate_query *query) 
     return say_unless(arena, query->block_tokens, sli_estimate_defaults().block_tokens);
 }
 
+static const char *say_batched_tokens(sli_arena *arena, const sli_estimate_query *query) {
+    return say_unless(arena, query->max_batched_tokens, sli_estimate_defaults().max_batched_tokens);
+}
+
 static const char *say_prefill_chunk(sli_arena *arena, const sli_estimate_query *query) {
     return say_unless(arena, query->chunk_tokens, 0);
 }
@@ -386,6 +395,7 @@ const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS] = {
     SETTING("cp", cp, "a number of ranks from 1 to 1024"),
     SETTING("ep", ep, "a number of groups of experts from 1 to 1024"),
     SETTING("block", block, "a number of tokens from 1 to 65536"),
+    SETTING("max-batched-tokens", batched_tokens, "a number of tokens, as 8192 or 8Ki"),
     CHOICE("window-pages", window_pages, "a way to treat pages behind a window"),
     CHOICE("prefix-states", prefix_states, "what recurrent layers save for prefixes"),
     SETTING("keep", keep, "a method that throws tokens out, as h2o or snapkv:capacity=2Ki"),

@@ -30,7 +30,7 @@ typedef struct sli_estimate_setting {
     const char *(*say)(sli_arena *arena, const sli_estimate_query *query);
 } sli_estimate_setting;
 
-enum { SLI_ESTIMATE_SETTINGS = 23 };
+enum { SLI_ESTIMATE_SETTINGS = 24 };
 
 /* `model` is the first; the command line has it without an option. */
 extern const sli_estimate_setting sli_estimate_settings[SLI_ESTIMATE_SETTINGS];

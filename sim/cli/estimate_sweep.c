@@ -4,6 +4,7 @@
 #include "cli/estimate_plot.h"
 #include "cli/estimate_print.h"
 #include "cli/estimate_table.h"
+#include "cli/numbers.h"
 #include "out/file.h"
 
 #include <errno.h>
@@ -95,10 +96,15 @@ static int check_points(sli_estimate_input *input, const sli_sweep *s) {
 
 /* ---- What is said of them ---- */
 
-/* What a setting has nothing to say of, as a prefix of 0, is shown as it was given. */
+/* What a setting has nothing to say of, as a prefix of 0, is shown as it was given, numbers as all
+ * others. */
 const char *sli_sweep_label(sli_arena *arena, const sli_axis *axis, size_t i,
                             const sli_sweep_point *at) {
     const char *label = axis->setting->say(arena, &at->query);
+    int64_t count = 0;
+    if (label == NULL && sli_read_amount(axis->values[i], SL_DIM_TOKENS, &count)) {
+        label = sli_arena_strdup(arena, sli_say_count(count).text);
+    }
     return label != NULL ? label : axis->values[i];
 }
 

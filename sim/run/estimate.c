@@ -17,6 +17,7 @@ sli_estimate_query sli_estimate_defaults(void) {
         .requests = 1,
         .placement = sli_placement_alone,
         .block_tokens = 16,
+        .max_batched_tokens = 8192, /* as a scenario that says nothing, run/scenario.c */
     };
 }
 

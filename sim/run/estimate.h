@@ -36,6 +36,7 @@ typedef struct sli_estimate_query {
     int64_t shared_tokens; /* that all of them begin with; fewer than tokens */
     sli_placement placement;
     int64_t block_tokens;               /* as a scenario asks for */
+    int64_t max_batched_tokens;         /* of a step, likewise */
     sli_window_pages window_pages;      /* the longest context being `tokens` */
     sli_state_saves state_saves;        /* of recurrent layers, for prefixes */
     const sli_attention_kernel *kernel; /* NULL = none: workspace is part of the activations */
@@ -46,7 +47,8 @@ typedef struct sli_estimate_query {
     double link_bytes_per_s;            /* 0 = that of the device */
 } sli_estimate_query;
 
-/* One request of 32,768 tokens in bf16 on one rank, blocks of 16 tokens. The model is missing. */
+/* One request of 32,768 tokens in bf16 on one rank, blocks of 16 tokens, steps of
+ * 8,192. The model is missing. */
 sli_estimate_query sli_estimate_defaults(void);
 
 /* Why a run would find nothing of a prefix. */

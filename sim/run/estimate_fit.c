@@ -69,13 +69,13 @@ static sli_estimate_fit find_room(const sli_estimate_query *query, int64_t stage
         .architecture = query->architecture,
         .device = query->device,
         .weights = sli_estimate_weight_formats(query),
-        .options = {.tp = 1, .max_batched_tokens = SLI_ESTIMATE_STEP_TOKENS},
+        .options = {.tp = 1, .max_batched_tokens = query->max_batched_tokens},
         .max_seqs = SEQS,
     };
     sli_budget budget;
     sli_budget_compute(&memory_defaults, &rule, &budget);
     int64_t buffers_bytes = sli_placement_buffers_bytes(query->architecture, &query->placement,
-                                                        SLI_ESTIMATE_STEP_TOKENS);
+                                                        query->max_batched_tokens);
     sli_estimate_fit fit = {
         .stage = stage,
         .capacity_bytes = budget.capacity_bytes,

@@ -54,7 +54,7 @@ sl_err sli_estimate_lay_out(const sli_estimate_query *query, const sli_stage *la
         .cache = query->cache,
         .block_tokens = query->block_tokens,
         .tp = query->placement.tp,
-        .max_batched_tokens = SLI_ESTIMATE_STEP_TOKENS,
+        .max_batched_tokens = query->max_batched_tokens,
         .max_model_tokens = query->tokens,
         .window_pages = query->window_pages,
         .state_saves = query->state_saves,

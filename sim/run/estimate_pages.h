@@ -1,16 +1,13 @@
 /*
  * The pages that requests of a query lie in, as a run would lay them out.
  *
- * Floor run. Part of estimate.h: kv/layout.h for the layers of a stage and the batch limits that a
- * scenario has when it says nothing. Must not know devices. No memory; O(layer runs).
+ * Floor run. Part of estimate.h: kv/layout.h for the layers of a stage. Must not know devices. No
+ * memory; O(layer runs).
  */
 #ifndef SLUICE_RUN_ESTIMATE_PAGES_H
 #define SLUICE_RUN_ESTIMATE_PAGES_H
 
 #include "run/estimate.h"
-
-/* As a scenario that says nothing; see run/scenario.c. */
-enum { SLI_ESTIMATE_STEP_TOKENS = 8192 };
 
 /* How layers of the query's model lie in pages; what keeps them from it goes to diag
  * (SL_ERR_CONFIG). Some of them have to keep something. */

@@ -15,6 +15,7 @@ sluice 2 estimate qwen3-32b --weights q2
 sluice 2 estimate qwen3-32b --bandwidth 3
 sluice 2 estimate qwen3-32b --dp 0
 sluice 2 estimate qwen3-32b --block 65537
+sluice 2 estimate qwen3-32b --max-batched-tokens 0
 sluice 2 estimate qwen3-32b --window-pages never
 sluice 2 estimate qwen3-32b --attention-kernel fa9
 sluice 2 estimate qwen3-32b --mla-decode absorbd

@@ -858,6 +858,19 @@ static void whole_blocks_of_a_prefix_are_shared(void **state) {
     assert_int_equal(estimate_of(&query).fit.cache_bytes, reserved_bytes);
 }
 
+/* Half of the 24 layers have a window of 128 tokens. Reserved it has room for a step more, at most
+ * for the context: ceil((127 + 2,048) / 16) + 1 = 137 pages of 384 KiB beside the 512 of the
+ * others, 7.6055 GiB, or 1,025 pages and 12.0117 GiB with steps of 8,192 (vLLM's rule). */
+static void reserved_windows_go_by_the_tokens_of_a_step(void **state) {
+    (void)state;
+    sli_estimate_query query = query_of("gpt-oss-20b", 8192, 32);
+    query.device = find_device("h100-sxm");
+    query.window_pages = SLI_WINDOW_RESERVED;
+    assert_int_equal(estimate_of(&query).fit.cache_bytes, 32 * 1025 * 384 * KI);
+    query.max_batched_tokens = 2048;
+    assert_int_equal(estimate_of(&query).fit.cache_bytes, 32 * (512 + 137) * 384 * KI);
+}
+
 /* ---- Besides the cache ---- */
 
 /* Every byte of a rank is said; buffers come out of what is kept for others while they find place:
@@ -988,6 +1001,7 @@ int main(void) {
         cmocka_unit_test(states_make_blocks_larger),
         cmocka_unit_test(blocks_round_up),
         cmocka_unit_test(whole_blocks_of_a_prefix_are_shared),
+        cmocka_unit_test(reserved_windows_go_by_the_tokens_of_a_step),
         cmocka_unit_test(the_terms_of_a_rank_add_up),
         cmocka_unit_test(expanded_latents_take_room_when_asked_about),
         cmocka_unit_test(chunks_bound_the_scores),
