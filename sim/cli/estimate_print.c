@@ -57,7 +57,7 @@ static formats_text say_weights(const sli_estimate_query *query) {
 static void print_heading(FILE *file, const sli_estimate_query *query) {
     bool is_placed = sli_placement_ranks(&query->placement) > 1;
     sli_placement_text placement = sli_estimate_say_placement(&query->placement);
-    char text[640];
+    char text[768];
     snprintf(text, sizeof text,
              "%.200s · %s request%s of %s tokens · cache %s · weights %s%s%.100s%s%.100s%s%s",
              query->architecture->name, sli_say_count(query->requests).text,

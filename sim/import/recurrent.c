@@ -105,11 +105,11 @@ static void read_ssm(sli_fields *fields, sli_import_model *model, const void *tr
     int64_t inner = sli_fields_int_or(mixer, "expand", 1, CHANNELS_MAX, 2) * model->hidden;
     add_mamba2(mixer, model, &names, inner);
     if (width > 0) {
-        sli_import_dense(model, "mlp", width, true);
+        sli_import_dense(model, "dense", width, true);
     } else {
-        sli_import_ffn(model, "mlp", "none");
+        sli_import_ffn(model, "none", "none");
     }
-    sli_import_layers(model, layers, "mamba2", "mlp");
+    sli_import_layers(model, layers, "mamba2", width > 0 ? "dense" : "none");
 }
 
 /* A block of Nemotron-H is a mixer or a feed-forward. */

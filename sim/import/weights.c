@@ -110,6 +110,9 @@ static bool is_small(const char *module) {
 
 /* Whether it is known what sort of weights the module is. */
 static bool leave_out(sli_import_weights *weights, const char *module, const char *plain) {
+    if (is_small(module)) {
+        return true;
+    }
     if (is_single(module)) {
         return false;
     }
@@ -117,10 +120,10 @@ static bool leave_out(sli_import_weights *weights, const char *module, const cha
         weights->attention = plain;
     } else if (has(module, "lm_head") || has(module, "embed")) {
         weights->embeddings = plain;
-    } else if (has(module, "shared_expert") || (has(module, "mlp") && !is_small(module))) {
+    } else if (has(module, "shared_expert") || has(module, "mlp")) {
         weights->other = plain;
     } else {
-        return is_small(module);
+        return false;
     }
     return true;
 }

@@ -281,6 +281,9 @@ static void weights_are_in_the_formats_of_the_file(void **state) {
         {QUANTISED("'quant_method': 'fp8', 'weight_block_size': [128, 128]"), "fp8", NULL, NULL},
         {QUANTISED("'quant_method': 'fp8', 'modules_to_not_convert': ['lm_head', 'gate']"),
          "bf16 embeddings, fp8 else", NULL, NULL},
+        {QUANTISED("'quant_method': 'fp8', 'modules_to_not_convert': ['visual.blocks.0.attn.qkv', "
+                   "'model.layers.0.mlp.gate', 'model.layers.0.input_layernorm']"),
+         "fp8", NULL, NULL},
         {QUANTISED("'quant_method': 'fbgemm_fp8', 'modules_to_not_convert': ['self_attn']"),
          "bf16 attention, fp8 else", NULL, NULL},
         {PACKED("'num_bits': 4, 'type': 'int', 'group_size': 32"), "int4", NULL, NULL},
