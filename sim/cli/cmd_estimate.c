@@ -32,12 +32,12 @@ static int set_all(sli_estimate_input *input, const sli_option *options, const c
 /* Of a setting that is swept no value can be given as well. */
 static bool is_given(const sli_option *options, const char *model, const sli_axis *axis) {
     size_t number = (size_t)(axis->setting - sli_estimate_settings);
-    bool is_given = number == 0 ? model != NULL : options[number - 1].count > 0;
-    if (is_given) {
+    bool is_twice = number == 0 ? model != NULL : options[number - 1].count > 0;
+    if (is_twice) {
         fprintf(stderr, "sluice estimate: %s is given and swept; leave one of them out\n",
                 number == 0 ? "a model" : options[number - 1].name);
     }
-    return is_given;
+    return is_twice;
 }
 
 static int sweep(sli_estimate_input *input, const sli_option *options, const char *model) {

@@ -126,7 +126,7 @@ static const sl_param device_params[] = {
     }
 
 static const sli_field device_fields[] = {
-    WHOLE(sli_device, memory_bytes, "memory", SL_DIM_BYTES, 1, 1e15,
+    WHOLE(sli_device, memory_bytes, "memory", SL_DIM_BYTES, 1e6, 1e15,
           "capacity that the driver reports", NULL),
     REAL(sli_device, memory_bytes_per_s, "memory_bandwidth", SL_DIM_BYTES_PER_S, 1e6, 1e15,
          "peak bandwidth of the memory", NULL),

@@ -240,6 +240,22 @@ static void unknown_name_suggests_the_nearest(void **state) {
     assert_non_null(strstr(w->diag.first->message, "did you mean 'h100-sxm'"));
 }
 
+/* What is left of a memory must be more than nothing: sums are divided by it. */
+static void a_memory_is_a_megabyte_at_least(void **state) {
+    world *w = *state;
+    sli_device device = {0};
+    static const char tiny[] =
+        "name: D\n"
+        "memory: {value: 1 B, source: s, date: 2026-01-01}\n"
+        "memory_bandwidth: {value: 864 GB/s, source: s, date: 2026-01-01}\n"
+        "bf16_peak: {value: 362 TFLOPS, source: s, date: 2026-01-01}\n"
+        "sm_count: {value: 142, source: s, date: 2026-01-01}\n"
+        "link_bandwidth: {value: 32 GB/s, source: s, date: 2026-01-01}\n";
+    assert_int_equal(resolve_text(w, tiny, &device), SL_ERR_CONFIG);
+    assert_int_equal(w->diag.error_count, 1);
+    assert_string_equal(w->diag.first->path, "memory.value");
+}
+
 #define BEHAVIOUR(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -253,6 +269,7 @@ int main(void) {
         BEHAVIOUR(all_reduce_figures_belong_to_their_ranks),
         BEHAVIOUR(bad_profile_is_refused_where_it_is_wrong),
         BEHAVIOUR(peaks_are_required),
+        BEHAVIOUR(a_memory_is_a_megabyte_at_least),
         BEHAVIOUR(unknown_name_suggests_the_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
