@@ -48,7 +48,16 @@ says '`decode_attention` has at best 84.0 % of the bandwidth of the memory (bf16
 says '`prefill_attention` has at best 45.0 % of the peak of matrix instructions (bf16, sequences 2); 50 % were aimed at: not reached.'
 # shellcheck disable=SC2016 # nothing is to be expanded
 says '`gemm` has 75.0 % of the speed of `library_gemm` (bf16, rows 8, width 16, depth 32).'
-[ "$("$report" --name "$work/one.csv")" = a-device-1-gb-2026-11-30 ] || fail "its name is another"
+# named DEVICE NAME: so a file of that device is to be called
+named() {
+    sed "s/A device, 1 GB/$1/" "$work/one.csv" >"$work/named.csv"
+    name=$("$report" --name "$work/named.csv")
+    [ "$name" = "$2" ] || fail "the file of '$1' has the name $name, not $2"
+}
+named 'A device, 1 GB' a-device-1-gb-2026-11-30
+named '(A) device  (R)' a-device-r-2026-11-30
+named '((A device' a-device-2026-11-30
+named '(?)' 2026-11-30
 
 # expect CODE TEXT ARGUMENT...
 expect() {

@@ -1,7 +1,6 @@
 #include "run/estimate.h"
 
 #include "base/check.h"
-#include "base/divide.h"
 #include "base/minmax.h"
 #include "model/parallel.h"
 #include "model/params.h"
@@ -33,12 +32,6 @@ static sli_request_state count_request(const sli_estimate_query *query,
         .shared_tokens = query->shared_tokens,
     };
     return sli_request_state_count(&all);
-}
-
-/* Of each of the copies that have requests of their own, the fullest. */
-static int64_t requests_of_copy(const sli_estimate_query *query) {
-    int64_t dp = query->placement.dp;
-    return sli_divide_up(query->requests, dp);
 }
 
 /* ---- Bytes ---- */
@@ -125,7 +118,7 @@ static sli_estimate_step find_step(const sli_estimate_query *query,
         step.bandwidth_bytes_per_s = query->device->memory_bytes_per_s.value;
     }
     const sli_placement *placement = &query->placement;
-    double rank_cache_bytes = (double)requests_of_copy(query) *
+    double rank_cache_bytes = (double)sli_estimate_copy_requests(query) *
                               (double)count_request(query, placement).read_bytes;
     double rank_weights_bytes = sli_estimate_touched_bytes(query, placement);
     step.cache_ns = time_ns(rank_cache_bytes, step.bandwidth_bytes_per_s);
