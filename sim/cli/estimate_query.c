@@ -75,17 +75,13 @@ static sl_err set_cache(sli_estimate_input *input, const char *text) {
     return format != NULL ? SL_OK : SL_ERR_USAGE;
 }
 
-/* As vLLM calls it too. */
-static bool is_published(const char *text) {
-    return strcmp(text, "published") == 0 || strcmp(text, "auto") == 0;
-}
-
 static sl_err set_weights(sli_estimate_input *input, const char *text) {
-    const sli_weight_format *format = sli_weight_format_find(text);
-    if (format == NULL && !is_published(text)) {
+    int found = sli_choice_find(sli_weight_format_or_published,
+                                sli_weight_format_or_published_words, text);
+    if (found < 0) {
         return SL_ERR_USAGE;
     }
-    input->query.weights = format;
+    input->query.weights = found > 0 ? &sli_weight_formats[found - 1] : NULL;
     return SL_OK;
 }
 

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-enum { SEQS = 256 }; /* as a scenario that says nothing; see run/scenario.c */
+/* As a scenario that says nothing (run/scenario.c, kv/budget.c), which a test holds them to. */
+enum { SEQS = 256 };
 
-/* And kv/budget.c. */
 static const sli_memory_config memory_defaults = {
     .utilization_frac = 0.90,
     .activation_bytes = SLI_AUTO,
