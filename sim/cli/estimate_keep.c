@@ -1,6 +1,7 @@
 #include "cli/estimate_keep.h"
 
 #include "cli/numbers.h"
+#include "model/growth.h"
 
 #include <string.h>
 
@@ -145,7 +146,8 @@ sl_err sli_estimate_keep_apply(const sli_estimate_keep *keep, sli_arena *arena, 
                                sli_estimate_query *query) {
     query->keep = keep->text;
     query->keep_words = keep->words;
-    return keep->text != NULL ? sli_keep_apply(arena, &keep->method, diag, &query->architecture)
+    return keep->text != NULL ? sli_keep_apply(arena, &keep->method, SLI_GROWTH_TOKENS_MAX, diag,
+                                               &query->architecture)
                               : SL_OK;
 }
 
