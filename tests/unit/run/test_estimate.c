@@ -643,7 +643,8 @@ static sli_estimate_query cut_query(const char *model, const sli_named_type *typ
     assert_int_equal(sli_tree_read_text(&cut_arena, "k.yaml", "{}", 2, &said, &root), SL_OK);
     assert_int_equal(sli_schema_resolve(&cut_arena, type->section, NULL, root, &said, keep->values),
                      SL_OK);
-    assert_int_equal(sli_keep_apply(&cut_arena, keep, &said, &query.architecture), SL_OK);
+    assert_int_equal(
+        sli_keep_apply(&cut_arena, keep, SLI_GROWTH_TOKENS_MAX, &said, &query.architecture), SL_OK);
     sli_diag_fini(&said);
     return query;
 }
