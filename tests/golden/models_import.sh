@@ -71,6 +71,13 @@ sluice 3 models import other.json
 with model_type '"qwen3_mo"'
 sluice 3 models import other.json
 
+title "A file that has to be imported first, and one that is a model and no scenario"
+sluice 3 models config.json
+sluice 3 run config.json
+cp "$scenarios/small.yaml" .
+sluice 3 check small.yaml --set model=./config.json
+sluice 3 run mine.yaml
+
 title "The page knows the families"
 for family in $(sed -n '/^    llama, Yi/,/^$/p' "$golden_dir"/../../sim/cli/pages/models.md | tr -d ','); do
     "$sluice_program" models import config.json --family "$family" >.said 2>&1 || true
