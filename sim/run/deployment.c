@@ -185,10 +185,10 @@ static void warn_of_blocks(const sli_scenario_file *file, const sli_deployment *
                          (double)budget->kv_bytes;
     if (budget->is_overridden && short_bytes > 0) {
         sli_diag_warning(diag, sli_scenario_mark(file, key), key,
-                         "taken as asked for, but %s at tp %lld has no room for so many: %.2f GiB "
+                         "taken as asked for, but %s at tp %lld has no room for so many: %s GiB "
                          "are missing on each device",
                          deployment->device->id, (long long)file->values.replicas.tp,
-                         short_bytes / 0x1p30);
+                         sli_say_number(round(short_bytes / 0x1p30 * 100) / 100).text);
     }
 }
 
