@@ -4,6 +4,7 @@
 #include "workloads/number.h"
 
 #include <limits.h>
+#include <string.h>
 
 #define IDS_KEY "hash_ids"
 
@@ -106,8 +107,24 @@ static bool parse_line(sli_jsonl *jsonl) {
     return true;
 }
 
+/* One complaint about the file in place of one a line. False when it is the first line that has no
+ * object. */
+static bool begins_with_object(sli_lines *lines) {
+    if (lines->filled_count > 1 || lines->text[strspn(lines->text, " \t")] == '{') {
+        return true;
+    }
+    sli_line_error(lines->errors, lines->number,
+                   "expected a JSON object, as in each line of such a trace; sluice trace info "
+                   "says what a file is");
+    lines->is_broken = true;
+    return false;
+}
+
 bool sli_jsonl_next(sli_jsonl *jsonl) {
     while (sli_lines_next(jsonl->lines)) {
+        if (!begins_with_object(jsonl->lines)) {
+            return false;
+        }
         if (parse_line(jsonl)) {
             return true;
         }

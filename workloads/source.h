@@ -31,6 +31,7 @@ typedef struct sli_source_env {
 typedef struct sli_source_type {
     const char *name;
     const char *summary;        /* one sentence, no full stop */
+    bool is_closed;             /* requests come when others have ended: no rate is offered */
     const sli_section *section; /* the keys of `workload:` besides `source` */
     /* What title lines say of it, as "poisson 40 req/s, prompt 100, output 20". */
     void (*describe)(const void *values, char *text, size_t size);

@@ -5,21 +5,22 @@
 #include <string.h>
 
 enum {
-#define SOURCE_NUMBER(name, summary) NUMBER_##name,
+#define SOURCE_NUMBER(name, is_closed, summary) NUMBER_##name,
     SLI_SOURCE_LIST(SOURCE_NUMBER)
 #undef SOURCE_NUMBER
         SOURCE_COUNT
 };
 
 static const sli_source_type source_types[] = {
-#define SOURCE_TYPE(name, summary)                                                                 \
-    {#name, summary, &sli_##name##_section, sli_##name##_describe, sli_##name##_create},
+#define SOURCE_TYPE(name, is_closed, summary)                                                      \
+    {#name, summary, is_closed, &sli_##name##_section, sli_##name##_describe, sli_##name##_create},
     SLI_SOURCE_LIST(SOURCE_TYPE)
 #undef SOURCE_TYPE
 };
 
 static const sli_named_type source_names[] = {
-#define SOURCE_NAME(name, summary) {#name, &sli_##name##_section, &source_types[NUMBER_##name]},
+#define SOURCE_NAME(name, is_closed, summary)                                                      \
+    {#name, &sli_##name##_section, &source_types[NUMBER_##name]},
     SLI_SOURCE_LIST(SOURCE_NAME)
 #undef SOURCE_NAME
 };

@@ -11,7 +11,8 @@ static bool ends_in(const char *text, const char *extension) {
 }
 
 bool sli_is_path(const char *text) {
-    return strchr(text, '/') != NULL || ends_in(text, ".yaml") || ends_in(text, ".so");
+    return strchr(text, '/') != NULL || ends_in(text, ".yaml") || ends_in(text, ".json") ||
+           ends_in(text, ".so");
 }
 
 /* The working directory in the arena; NULL when memory is out or it has no name. */

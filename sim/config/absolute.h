@@ -9,7 +9,8 @@
 
 #include "config/tree.h"
 
-/* Whether a text is a path and not a name: it holds a slash or ends in .yaml or .so. */
+/* Whether a text is a path and not a name: it holds a slash or ends in .yaml, .json or
+ * .so. */
 bool sli_is_path(const char *text);
 
 /*

@@ -48,12 +48,13 @@ static size_t keep_alike(const char *name, const char **names, size_t count) {
 
 /*
  * `known are a, b, c`; when that would be long, how many are and those that begin alike. NULL when
- * memory is out. Reorders the names.
+ * memory is out. Reorders the names. `nearest` is said already.
  */
-static const char *describe_known(sli_arena *arena, const char *name, const char **names,
-                                  size_t count) {
+static const char *describe_known(sli_arena *arena, const char *name, const char *nearest,
+                                  const char **names, size_t count) {
     size_t listed = count <= LIST_MAX ? count : keep_alike(name, names, count);
-    if (listed == 0 || listed > LIST_MAX) {
+    bool is_said = listed == 1 && count > 1 && names[0] == nearest;
+    if (listed == 0 || listed > LIST_MAX || is_said) {
         return sli_arena_printf(arena, "%zu are known", count);
     }
     const char *list = sli_join(arena, names, listed);
@@ -77,7 +78,7 @@ static sl_err report_unknown(sli_arena *arena, const sli_embedded *table, const 
         names[i] = table[i].name;
     }
     const char *nearest = sli_nearest(name, names, count);
-    const char *known = describe_known(arena, name, names, count);
+    const char *known = describe_known(arena, name, nearest, names, count);
     if (known == NULL) {
         return SL_ERR_NOMEM;
     }

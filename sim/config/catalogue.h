@@ -2,7 +2,8 @@
  * Things that are known by name or by file: models and hardware profiles.
  *
  * Floor config. A plain word names a file that was compiled into the program; a text with a slash
- * or ending in .yaml is the path of the user's own file. Must not know what the files describe.
+ * or ending in .yaml or .json is the path of the user's own file. Must not know what the files
+ * describe.
  */
 #ifndef SLUICE_CONFIG_CATALOGUE_H
 #define SLUICE_CONFIG_CATALOGUE_H

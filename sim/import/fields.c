@@ -201,6 +201,16 @@ static bool is_named(const char *key, const char *name) {
     return strncmp(key, name, length) == 0 && key[length] == '\0';
 }
 
+static bool is_any_of(const char *key, const char *names) {
+    for (const char *name = names; *name != '\0'; name += name_length(name)) {
+        name += *name == '|';
+        if (is_named(key, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const sli_node *find_here(const sli_fields *fields, const char *names) {
     for (const char *name = names; *name != '\0'; name += name_length(name)) {
         name += *name == '|';
@@ -242,6 +252,17 @@ bool sli_fields_has(const sli_fields *fields, const char *names) {
     return false;
 }
 
+bool sli_fields_is_absent(const sli_fields *fields, const char *names) {
+    for (const sli_fields *at = fields; at != NULL; at = at->outer) {
+        for (const sli_node *child = at->map->first; child != NULL; child = child->next) {
+            if (is_any_of(child->key, names)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 bool sli_fields_is_text(const sli_fields *fields, const char *names) {
     const sli_node *node = find_here(fields, names);
     return node != NULL && node->kind == SLI_NODE_SCALAR && node->is_quoted;
@@ -264,11 +285,8 @@ void sli_fields_skip_rest(sli_fields *fields) {
 
 static const sli_field_default *find_default(const sli_fields *fields, const char *names) {
     for (const sli_field_default *row = fields->defaults; row != NULL && row->name != NULL; row++) {
-        for (const char *name = names; *name != '\0'; name += name_length(name)) {
-            name += *name == '|';
-            if (is_named(row->name, name)) {
-                return row;
-            }
+        if (is_any_of(row->name, names)) {
+            return row;
         }
     }
     return NULL;

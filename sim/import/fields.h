@@ -62,6 +62,10 @@ SL_NODISCARD sl_err sli_fields_close(sli_fields *fields, const char *family, int
 /* Whether the field is there and not null. */
 bool sli_fields_has(const sli_fields *fields, const char *names);
 
+/* Whether it is not there at all, not even as null: what a class takes for null may differ from
+ * what it takes for nothing. */
+bool sli_fields_is_absent(const sli_fields *fields, const char *names);
+
 /* Whether it is a text in quotes, or a list. */
 bool sli_fields_is_text(const sli_fields *fields, const char *names);
 bool sli_fields_is_list(const sli_fields *fields, const char *names);

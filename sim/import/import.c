@@ -146,6 +146,19 @@ static sl_err report_unknown(sli_arena *arena, const sli_node *root, const model
     return SL_ERR_CONFIG;
 }
 
+/* A file that would have been understood by itself. */
+static void warn_of_family(const reading *r, const model_types *types) {
+    for (size_t i = 0; i < types->count; i++) {
+        const sli_family *known = sli_family_find(types->texts[i]);
+        if (known != NULL && known != r->family) {
+            sli_diag_warning(r->diag, types->marks[i], "model_type",
+                             "'%s' is known as %s, and is read as %s as --family says",
+                             types->texts[i], known->name, r->family->name);
+            return;
+        }
+    }
+}
+
 static sl_err find_family(reading *r, const sli_import_request *request) {
     model_types types;
     SL_TRY(read_types(r->arena, r->file->map, r->text->map, &types));
@@ -153,6 +166,7 @@ static sl_err find_family(reading *r, const sli_import_request *request) {
     if (request->family != NULL) {
         r->family = sli_family_find(request->family);
         SL_ASSERT(r->family != NULL);
+        warn_of_family(r, &types);
         return SL_OK;
     }
     for (size_t i = 0; i < types.count && r->family == NULL; i++) {

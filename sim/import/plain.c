@@ -29,8 +29,10 @@ typedef struct plain_traits {
     bool has_multi_query;
     bool is_open;   /* files leave the longest context out; the default of the family is assumed */
     int64_t period; /* of windows */
-    int64_t width_factor; /* of hidden, where the file has no width; 0 = it has to */
-    int64_t width_parts;  /* projections that the width counts together; 0 = 1 */
+    int64_t width_factor;  /* of hidden, where the file has no width; 0 = it has to */
+    int64_t kv_heads;      /* of the configuration class; 0 = as many as query heads */
+    int64_t window_tokens; /* the same; 0 = no window */
+    int64_t width_parts;   /* projections that the width counts together; 0 = 1 */
 } plain_traits;
 
 static bool has_window(const int64_t *types, int64_t layers) {
@@ -42,6 +44,11 @@ static bool has_window(const int64_t *types, int64_t layers) {
     return false;
 }
 
+/* Null is full attention; of what is not there the class has a number. */
+static bool takes_window_of_class(const sli_fields *fields, const plain_traits *traits) {
+    return traits->window_tokens > 0 && sli_fields_is_absent(fields, "sliding_window");
+}
+
 /* Whether any layer has one, by the rule of the family. */
 static bool follow_rule(sli_fields *fields, const plain_traits *traits, int64_t layers,
                         sli_import_windows *windows) {
@@ -50,7 +57,7 @@ static bool follow_rule(sli_fields *fields, const plain_traits *traits, int64_t 
     case WINDOWS_NONE:
         return false;
     case WINDOWS_ALL:
-        return has_size;
+        return has_size || takes_window_of_class(fields, traits);
     case WINDOWS_SWITCHED:
         if (!sli_fields_bool_or(fields, "use_sliding_window", false) || !has_size) {
             return false;
@@ -66,13 +73,22 @@ static bool follow_rule(sli_fields *fields, const plain_traits *traits, int64_t 
     return false;
 }
 
-static sli_import_windows read_windows(sli_fields *fields, const plain_traits *traits,
-                                       int64_t layers) {
+static int64_t read_window(sli_fields *fields, sli_import_model *model,
+                           const plain_traits *traits) {
+    if (takes_window_of_class(fields, traits)) {
+        sli_import_assume(model, "sliding window, where null would be none", traits->window_tokens);
+        return traits->window_tokens;
+    }
+    return sli_fields_int(fields, "sliding_window", 1, SLI_IMPORT_TOKENS_MAX);
+}
+
+static sli_import_windows read_windows(sli_fields *fields, sli_import_model *model,
+                                       const plain_traits *traits, int64_t layers) {
     sli_import_windows windows = {.types = sli_import_layer_types(fields, layers)};
     bool is_needed = windows.types != NULL ? has_window(windows.types, layers)
                                            : follow_rule(fields, traits, layers, &windows);
     if (is_needed) {
-        windows.tokens = sli_fields_int(fields, "sliding_window", 1, SLI_IMPORT_TOKENS_MAX);
+        windows.tokens = read_window(fields, model, traits);
     }
     if (windows.types != NULL || traits->windows != WINDOWS_NONE) {
         sli_fields_skip(fields, "sliding_window|use_sliding_window|sliding_window_pattern");
@@ -80,8 +96,10 @@ static sli_import_windows read_windows(sli_fields *fields, const plain_traits *t
     return windows;
 }
 
-static sli_import_heads read_heads(sli_fields *fields, const plain_traits *traits, int64_t hidden) {
-    sli_import_heads heads = sli_import_read_heads(fields, hidden);
+static sli_import_heads read_heads(sli_fields *fields, sli_import_model *model,
+                                   const plain_traits *traits) {
+    sli_import_heads heads = sli_import_read_heads(fields, model->hidden);
+    sli_import_assume_kv_heads(fields, model, traits->kv_heads, &heads);
     if (traits->has_multi_query) {
         bool is_new = sli_fields_bool_or(fields, "new_decoder_architecture", false);
         bool is_single = sli_fields_bool_or(fields, "multi_query", true);
@@ -143,8 +161,8 @@ static void read_plain(sli_fields *fields, sli_import_model *model, const void *
         sli_import_note(model, "The file names no longest context; that of the training is taken");
     }
     int64_t layers = sli_import_layer_count(fields);
-    sli_import_heads heads = read_heads(fields, traits, model->hidden);
-    sli_import_windows windows = read_windows(fields, traits, layers);
+    sli_import_heads heads = read_heads(fields, model, traits);
+    sli_import_windows windows = read_windows(fields, model, traits, layers);
     bool has_qk_norm = sli_fields_bool_or(fields, "use_qk_norm", traits->has_qk_norm);
     add_mixers(model, heads, has_qk_norm, windows.tokens);
     sli_import_experts experts = read_ffn(fields, model, traits, layers);
@@ -215,19 +233,22 @@ static void read_llama4(sli_fields *fields, sli_import_model *model, const void 
 /* ---- The families ---- */
 
 static const plain_traits llama = {.windows = WINDOWS_NONE};
-static const plain_traits mistral = {.windows = WINDOWS_ALL};
-static const plain_traits mixtral = {.windows = WINDOWS_ALL, .ffn = FFN_MIXTRAL};
+static const plain_traits mistral = {.windows = WINDOWS_ALL, .kv_heads = 8, .window_tokens = 4096};
+static const plain_traits mixtral = {.windows = WINDOWS_ALL, .ffn = FFN_MIXTRAL, .kv_heads = 8};
+static const plain_traits phi3 = {.windows = WINDOWS_ALL};
 static const plain_traits qwen1 = {.width_parts = 2};
 static const plain_traits qwen2 = {.windows = WINDOWS_SWITCHED};
 static const plain_traits qwen2_moe = {.windows = WINDOWS_SWITCHED, .ffn = FFN_QWEN};
 static const plain_traits qwen3 = {.windows = WINDOWS_SWITCHED, .has_qk_norm = true};
 static const plain_traits qwen3_moe = {
-    .windows = WINDOWS_SWITCHED, .ffn = FFN_QWEN, .has_qk_norm = true};
+    .windows = WINDOWS_SWITCHED, .ffn = FFN_QWEN, .has_qk_norm = true, .kv_heads = 4};
 static const plain_traits gemma = {.is_tied = true};
-static const plain_traits gemma2 = {.windows = WINDOWS_PERIODIC, .period = 2, .is_tied = true};
+static const plain_traits gemma2 = {
+    .windows = WINDOWS_PERIODIC, .period = 2, .is_tied = true, .kv_heads = 4};
 static const plain_traits gemma3 = {
     .windows = WINDOWS_PERIODIC, .period = 6, .is_tied = true, .has_qk_norm = true};
-static const plain_traits gpt_oss = {.windows = WINDOWS_PERIODIC, .period = 2, .ffn = FFN_MIXTRAL};
+static const plain_traits gpt_oss = {
+    .windows = WINDOWS_PERIODIC, .period = 2, .ffn = FFN_MIXTRAL, .kv_heads = 8};
 static const plain_traits glm4_moe = {.ffn = FFN_DEEPSEEK};
 static const plain_traits gpt2 = {.is_ungated = true, .is_tied = true, .width_factor = 4};
 static const plain_traits bloom = {
@@ -266,7 +287,7 @@ const sli_family sli_plain_families[] = {
     {"llama4", "llama4_text", read_llama4, NULL, llama4_defaults},
     {"mistral", "ministral", read_plain, &mistral, NULL},
     {"mixtral", NULL, read_plain, &mixtral, NULL},
-    {"phi3", NULL, read_plain, &mistral, NULL},
+    {"phi3", NULL, read_plain, &phi3, NULL},
     {"qwen", NULL, read_plain, &qwen1, NULL},
     {"qwen2", NULL, read_plain, &qwen2, NULL},
     {"qwen2_moe", NULL, read_plain, &qwen2_moe, NULL},

@@ -65,6 +65,25 @@ sli_import_heads sli_import_read_heads(sli_fields *fields, int64_t hidden) {
     return heads;
 }
 
+void sli_import_assume_kv_heads(sli_fields *fields, sli_import_model *model, int64_t of_class,
+                                sli_import_heads *heads) {
+    if (of_class == 0 || !sli_fields_is_absent(fields, kv_names)) {
+        return;
+    }
+    heads->kv = sli_import_check_heads(fields, kv_names, heads->q, of_class);
+    sli_import_assume(model, "key-value heads", of_class);
+}
+
+void sli_import_assume(sli_import_model *model, const char *what, int64_t of_class) {
+    const char *clause = sli_arena_printf(
+        model->arena, "The file names no %s; the %lld of its configuration class are taken", what,
+        (long long)of_class);
+    model->is_out_of_memory |= clause == NULL;
+    if (clause != NULL) {
+        sli_import_note(model, clause);
+    }
+}
+
 sli_import_part *sli_import_gqa(sli_import_model *model, const char *name, sli_import_heads heads) {
     sli_import_part *part = sli_import_mixer(model, name, "gqa");
     sli_import_number(part, "q_heads", heads.q);

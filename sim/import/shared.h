@@ -37,6 +37,9 @@ void sli_import_shell(sli_fields *fields, sli_import_model *model, bool is_tied)
 /* Whether the file says that context; otherwise it was the default of the family. */
 bool sli_import_has_context(const sli_fields *fields);
 
+/* Notes that the file lacks a number, `key-value heads`, and which one is taken. */
+void sli_import_assume(sli_import_model *model, const char *what, int64_t of_class);
+
 /* Layers of the backbone. */
 int64_t sli_import_layer_count(sli_fields *fields);
 
@@ -48,7 +51,13 @@ typedef struct sli_import_heads {
     int64_t dim;
 } sli_import_heads;
 
+/* Without a number of key-value heads there are as many as query heads. */
 sli_import_heads sli_import_read_heads(sli_fields *fields, int64_t hidden);
+
+/* Puts the number that the configuration class of the family has into heads of a file that has none
+ * (null is as many as query heads there too), and says so in the note. 0 = the class has none. */
+void sli_import_assume_kv_heads(sli_fields *fields, sli_import_model *model, int64_t of_class,
+                                sli_import_heads *heads);
 
 /* Reports key-value heads of that field that do not divide the query heads; then answers 1. */
 int64_t sli_import_check_heads(sli_fields *fields, const char *names, int64_t q, int64_t kv);

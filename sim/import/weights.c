@@ -70,6 +70,11 @@ static const char *find_integers(sli_fields *quantisation) {
     int64_t bits = sli_fields_int_or(from, "num_bits|bits|w_bit", 1, BITS_MAX, 0);
     int64_t size = sli_fields_int_or(from, "group_size|q_group_size", -1, GROUP_MAX, INT4_GROUP);
     const char *type = sli_fields_text_or(from, "type", "int");
+    if (bits == 0) { /* bitsandbytes; its 4 bits in groups of 64 have scales of 32 bits */
+        bool is_4bit = sli_fields_bool_or(quantisation, "load_in_4bit", false);
+        bool is_8bit = sli_fields_bool_or(quantisation, "load_in_8bit", false);
+        bits = is_4bit ? 4 : is_8bit ? 8 : 0;
+    }
     if (group != NULL) {
         sli_fields_skip_rest(group);
     }
@@ -115,6 +120,27 @@ static bool has_whole(const char *module, const char *name) {
     return false;
 }
 
+/* Methods that convert linear layers and neither the embedding nor, unless they are told to, the
+ * head (AutoAWQ, AutoGPTQ and GPTQModel, bitsandbytes). */
+static bool spares_embeddings(const char *method) {
+    static const char *const methods[] = {"awq", "gptq", "bitsandbytes"};
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        if (method != NULL && strcasecmp(method, methods[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void spare_embeddings(sli_fields *quantisation, sli_import_weights *weights,
+                             const char *plain) {
+    weights->embeddings = plain;
+    if (sli_fields_bool_or(quantisation, "lm_head", false)) {
+        sli_fields_warn(quantisation, "lm_head",
+                        "the quantised head is counted in %s, as the embedding is", plain);
+    }
+}
+
 /* Routers, norms and short convolutions are too small to count, and other modalities are not
  * modelled. */
 static bool is_small(const char *module) {
@@ -156,7 +182,8 @@ static bool leave_out(sli_import_weights *weights, const char *module, const cha
 
 static void leave_all_out(sli_fields *quantisation, sli_import_weights *weights,
                           const char *plain) {
-    static const char names[] = "modules_to_not_convert|ignore|ignored_layers|exclude_modules";
+    static const char names[] = "modules_to_not_convert|ignore|ignored_layers|exclude_modules|"
+                                "llm_int8_skip_modules";
     const sli_node *list = sli_fields_list(quantisation, names);
     const sli_node *unknown = NULL;
     for (const sli_node *item = list != NULL ? list->first : NULL; item != NULL;
@@ -203,6 +230,9 @@ static void read_quantisation(sli_fields *fields, sli_import_weights *weights) {
         const char *linear = is_for_experts ? plain : format;
         *weights = (sli_import_weights){
             .experts = format, .attention = linear, .embeddings = linear, .other = linear};
+        if (spares_embeddings(method)) {
+            spare_embeddings(quantisation, weights, plain);
+        }
         leave_all_out(quantisation, weights, plain);
     }
     sli_fields_skip_rest(quantisation); /* how to read tensors */

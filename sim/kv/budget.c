@@ -225,15 +225,27 @@ static void describe_cure(const sli_memory_config *config, const sli_budget_quer
              weights, (long long)tp);
 }
 
+/* Whether it is the logits of so many sequences that do not fit. */
+static bool has_too_many_seqs(const sli_memory_config *config, const sli_budget_query *query) {
+    sli_budget_query alone = *query;
+    sli_budget budget;
+    alone.max_seqs = 1;
+    sli_budget_compute(config, &alone, &budget);
+    return sli_budget_shortfall(&budget) <= 0;
+}
+
 static void report_shortfall(const sli_memory_config *config, const sli_budget_query *query,
                              const sli_budget *budget, sli_mark mark, const char *key,
                              sli_diag *diag) {
     char advice[128];
     describe_cure(config, query, advice, sizeof advice);
     /* Scores that are written down are what is too much, whatever the device. */
-    const char *remedy = query->kernel != NULL && query->kernel->keeps_scores
-                             ? "; flash attention (attention.kernel: fa2) writes no scores down"
-                             : "";
+    const char *remedy =
+        query->kernel != NULL && query->kernel->keeps_scores
+            ? "; flash attention (attention.kernel: fa2) writes no scores down"
+        : has_too_many_seqs(config, query)
+            ? "; a smaller engine.max_seqs needs less for activations, and would fit"
+            : "";
     char formats[128];
     char least[64];
     char workspace[96];

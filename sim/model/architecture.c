@@ -1,6 +1,7 @@
 #include "model/architecture.h"
 
 #include "base/check.h"
+#include "config/json.h"
 #include "model/params.h"
 #include "model/repeats.h"
 
@@ -354,16 +355,50 @@ sl_err sli_architecture_resolve(sli_arena *arena, const char *id, sli_node *root
     return SL_OK;
 }
 
+/* The names that a config.json has for what it is; state-spaces/mamba has the last alone. */
+static bool is_config(const sli_node *root) {
+    return sli_node_find(root, "model_type") != NULL ||
+           sli_node_find(root, "architectures") != NULL || sli_node_find(root, "ssm_cfg") != NULL;
+}
+
+sl_err sli_architecture_refuse_config(sli_arena *arena, const char *path, sli_catalogue_site site,
+                                      sli_diag *diag) {
+    static const char extension[] = ".json";
+    size_t length = strlen(path);
+    size_t tail = strlen(extension);
+    if (length < tail || strcmp(path + length - tail, extension) != 0) {
+        return SL_OK;
+    }
+    sli_diag unsaid = {0}; /* whoever reads it as what it was given for says what is wrong */
+    sli_node *root = NULL;
+    sl_err err = sli_json_read_file(arena, path, &unsaid, &root);
+    sli_diag_fini(&unsaid);
+    if (err != SL_OK || !is_config(root)) {
+        return err == SL_ERR_NOMEM ? err : SL_OK;
+    }
+    sli_diag_error(diag, site.mark, site.key,
+                   "'%s' looks like a config.json of Hugging Face; sluice models import %s -o "
+                   "MODEL.yaml makes a model file of it",
+                   path, path);
+    return SL_ERR_CONFIG;
+}
+
 sl_err sli_architecture_read(sli_arena *arena, const char *name_or_path, sli_catalogue_site site,
                              sli_diag *diag, const sli_architecture **architecture) {
     sli_node *root = NULL;
     const char *id = NULL;
+    SL_TRY(sli_architecture_refuse_config(arena, name_or_path, site, diag));
     SL_TRY(
         sli_catalogue_read(arena, sli_model_files, "model", name_or_path, site, diag, &root, &id));
     return sli_architecture_resolve(arena, id, root, diag, architecture);
 }
 
 /* ---- Questions ---- */
+
+bool sli_architecture_is_file(const sli_node *root) {
+    return sli_node_find(root, "attention") != NULL && sli_node_find(root, "ffn") != NULL &&
+           sli_node_find(root, "layers") != NULL;
+}
 
 int64_t sli_architecture_layers(const sli_architecture *architecture) {
     const sli_layer_run *runs = architecture->layers.rows;

@@ -77,6 +77,14 @@ extern const sli_embedded sli_model_files[];
 /* The schema of a model file. */
 extern const sli_section sli_architecture_section;
 
+/* Whether a tree has what a model file has and nothing else. O(keys). */
+bool sli_architecture_is_file(const sli_node *root);
+
+/* Refuses a path that ends in .json and is a config.json, with the command that imports it, in one
+ * message (SL_ERR_CONFIG); anything else is SL_OK, whatever is wrong with it. Linear. */
+SL_NODISCARD sl_err sli_architecture_refuse_config(sli_arena *arena, const char *path,
+                                                   sli_catalogue_site site, sli_diag *diag);
+
 /* Reads a model by name or path; mistakes go to diag (SL_ERR_CONFIG). */
 SL_NODISCARD sl_err sli_architecture_read(sli_arena *arena, const char *name_or_path,
                                           sli_catalogue_site site, sli_diag *diag,

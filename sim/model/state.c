@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/divide.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The latest rows of each head that a rank holds, in a sequence of so many tokens. */
@@ -123,4 +124,54 @@ int64_t sli_state_read(const sli_architecture *architecture, const sli_cache_for
         moved_bytes += runs[i].count * sli_state_part_read(&runs[i].mixer->facts, format, tokens);
     }
     return moved_bytes;
+}
+
+/* ---- Formats that the rows have no use for ---- */
+
+/* What the cache format is for, `latents and index keys`; empty where all is state. */
+typedef struct kept_text {
+    char text[96];
+} kept_text;
+
+static kept_text say_kept(const bool kept[SLI_ROW_COUNT]) {
+    static const char *const names[SLI_ROW_COUNT] = {
+        [SLI_ROW_KEY] = "keys and values",
+        [SLI_ROW_LATENT] = "latents",
+        [SLI_ROW_ENTRY] = "compressed entries",
+        [SLI_ROW_INDEX] = "index keys",
+    };
+    kept_text said = {""};
+    size_t used = 0;
+    for (int sort = 0; sort < SLI_ROW_COUNT; sort++) {
+        if (kept[sort] && names[sort] != NULL) {
+            used += (size_t)snprintf(said.text + used, sizeof said.text - used, "%s%s",
+                                     used > 0 ? " and " : "", names[sort]);
+        }
+    }
+    return said;
+}
+
+sli_format_remark sli_state_remark(const sli_architecture *architecture,
+                                   const sli_cache_format *format) {
+    sli_format_remark remark = {""};
+    bool kept[SLI_ROW_COUNT];
+    sli_state_sorts(architecture, kept);
+    const sli_cache_format *plainest = sli_cache_format_plainest(format, kept);
+    kept_text said = say_kept(kept);
+    if (plainest == format) {
+        return remark;
+    }
+    if (said.text[0] == '\0') {
+        snprintf(remark.text, sizeof remark.text,
+                 "kv %s changes nothing: all that %s keeps is state, which has types of its own",
+                 format->name, architecture->id);
+    } else if (plainest == &sli_cache_formats[0]) {
+        snprintf(remark.text, sizeof remark.text,
+                 "kv %s changes nothing: %s keeps %s, which stay in %s", format->name,
+                 architecture->id, said.text, plainest->name);
+    } else {
+        snprintf(remark.text, sizeof remark.text, "kv %s does no more than %s: %s keeps %s only",
+                 format->name, plainest->name, architecture->id, said.text);
+    }
+    return remark;
 }

@@ -22,6 +22,15 @@ int64_t sli_state_row_rank_bytes(const sli_store *store, const sli_cache_format 
 /* Which sorts of rows in the format of the cache its layers keep; none where all is state. */
 void sli_state_sorts(const sli_architecture *architecture, bool kept[SLI_ROW_COUNT]);
 
+/* `kv kivi2 changes nothing: ...`, or `does no more than fp8`, where rows that the format is for
+ * are not kept; empty where it does what its name says. */
+typedef struct sli_format_remark {
+    char text[160];
+} sli_format_remark;
+
+sli_format_remark sli_state_remark(const sli_architecture *architecture,
+                                   const sli_cache_format *format);
+
 /* One part of one layer after so many tokens. */
 sli_state_bytes sli_state_part(const sli_part_facts *facts, const sli_cache_format *format,
                                int64_t tokens);

@@ -53,6 +53,7 @@ typedef struct sli_fact_cost {
 typedef struct sli_run_facts {
     const char *version;  /* of sluice */
     const char *workload; /* in words, as `poisson, 40 /s` */
+    bool is_closed;       /* requests come when others have ended: no rate is offered */
     const char *model;    /* as `llama-3.1-8b bf16` */
     const char *hardware;
     const char *policy;

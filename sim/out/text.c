@@ -279,12 +279,12 @@ static void put_latencies(FILE *file, const sli_metrics *m) {
 }
 
 /* What was asked for, where it says something that the throughput does not. */
-static bool offers_more(const sli_metrics *m) {
-    return m->request_offered_per_s.kind == SLI_VALUE_REAL &&
+static bool offers_more(const sli_run_facts *facts, const sli_metrics *m) {
+    return !facts->is_closed && m->request_offered_per_s.kind == SLI_VALUE_REAL &&
            m->request_offered_per_s.real > 1.02 * m->request_throughput_per_s.real;
 }
 
-static void put_throughput(FILE *file, const sli_metrics *m) {
+static void put_throughput(FILE *file, const sli_run_facts *facts, const sli_metrics *m) {
     if (m->request_throughput_per_s.kind != SLI_VALUE_REAL) {
         return;
     }
@@ -292,7 +292,7 @@ static void put_throughput(FILE *file, const sli_metrics *m) {
     line l = begin_line(file, "  throughput", INDENT);
     char offered[NUMBER_SIZE];
     format_number(m->request_throughput_per_s.real, text);
-    if (offers_more(m)) {
+    if (offers_more(facts, m)) {
         format_number(m->request_offered_per_s.real, offered);
         put_part(&l, "%s of %s req/s offered", text, offered);
     } else {
@@ -599,7 +599,7 @@ static void put_results(FILE *file, const sli_run_facts *facts, const sli_metric
         return;
     }
     fputc('\n', file);
-    put_throughput(file, m);
+    put_throughput(file, facts, m);
     put_slo(file, &facts->slo, m);
     put_memory(file, facts, m);
     put_keep(file, &facts->keep);

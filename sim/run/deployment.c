@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "kv/layout_held.h"
 #include "model/parallel.h"
+#include "model/state.h"
 #include "plug/instance.h"
 #include "run/keep.h"
 #include "workloads/source.h"
@@ -56,6 +57,17 @@ static int64_t longest_context(const sli_scenario *scenario, const sli_deploymen
     int64_t max_model_tokens = scenario->engine.max_model_tokens;
     return max_model_tokens == SLI_NATIVE ? deployment->architecture->context_native_tokens
                                           : max_model_tokens;
+}
+
+/* A format whose own rows the model does not have, in the words of sluice estimate. */
+static void warn_of_format(const sli_scenario_file *file, const sli_deployment *deployment,
+                           sli_diag *diag) {
+    const char *key = "model.kv";
+    sli_format_remark remark = sli_state_remark(deployment->architecture,
+                                                &sli_cache_formats[file->values.model.kv]);
+    if (remark.text[0] != '\0') {
+        sli_diag_warning(diag, sli_scenario_mark(file, key), key, "%s", remark.text);
+    }
 }
 
 static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
@@ -174,10 +186,10 @@ static void warn_of_blocks(const sli_scenario_file *file, const sli_deployment *
                          (double)budget->kv_bytes;
     if (budget->is_overridden && short_bytes > 0) {
         sli_diag_warning(diag, sli_scenario_mark(file, key), key,
-                         "taken as asked for, but %s at tp %lld has no room for so many: %.2f GiB "
+                         "taken as asked for, but %s at tp %lld has no room for so many: %s GiB "
                          "are missing on each device",
                          deployment->device->id, (long long)file->values.replicas.tp,
-                         short_bytes / 0x1p30);
+                         sli_say_number(round(short_bytes / 0x1p30 * 100) / 100).text);
     }
 }
 
@@ -185,6 +197,7 @@ static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deploymen
     const sli_scenario *scenario = &file->values;
     SL_TRY(make_layout(file, diag, deployment));
     warn_of_length(file, deployment, diag);
+    warn_of_format(file, deployment, diag);
     warn_of_index(file, deployment, diag);
     sli_budget_query query = {
         .architecture = deployment->architecture,
@@ -201,6 +214,19 @@ static sl_err find_memory(sli_scenario_file *file, sli_diag *diag, sli_deploymen
     return SL_OK;
 }
 
+/* The format that the rows are in, by its plainest name: nothing is dequantised where all of them
+ * stay in bf16. */
+static const sli_cache_format *cache_in_use(const sli_scenario *scenario,
+                                            const sli_deployment *deployment) {
+    const sli_cache_format *format = &sli_cache_formats[scenario->model.kv];
+    if (deployment->architecture == NULL) {
+        return format;
+    }
+    bool kept[SLI_ROW_COUNT];
+    sli_state_sorts(deployment->architecture, kept);
+    return sli_cache_format_plainest(format, kept);
+}
+
 static sli_cost_subject cost_subject(const sli_scenario *scenario,
                                      const sli_deployment *deployment) {
     return (sli_cost_subject){
@@ -210,7 +236,7 @@ static sli_cost_subject cost_subject(const sli_scenario *scenario,
         .weights = deployment->architecture != NULL
                        ? sli_model_weights(&scenario->model, deployment->architecture)
                        : (sli_weights){{NULL}},
-        .cache = &sli_cache_formats[scenario->model.kv],
+        .cache = cache_in_use(scenario, deployment),
         .attention = attention_of(scenario),
     };
 }

@@ -374,6 +374,7 @@ sl_err sli_facts_gather(const sli_facts_input *input, sli_run_facts *facts) {
     *facts = (sli_run_facts){
         .version = sl_version(),
         .workload = workload_text(input),
+        .is_closed = ((const sli_source_type *)scenario->workload.type->item)->is_closed,
         .model = model_text(input),
         .hardware = deployment->device->id,
         .policy = scenario->engine.policy.type->name,

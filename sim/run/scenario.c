@@ -568,10 +568,23 @@ static sl_err resolve(const char *const *sets, size_t set_count, sli_diag *diag,
                               &file->values);
 }
 
+static sl_err refuse_model_file(const sli_node *root, const char *path, sli_diag *diag) {
+    if (!sli_architecture_is_file(root) || sli_node_find(root, "model") != NULL) {
+        return SL_OK;
+    }
+    sli_diag_error(diag, root->mark, NULL,
+                   "this is a model file and no scenario; a scenario names it as 'model: %s', and "
+                   "sluice models explains it",
+                   path);
+    return SL_ERR_CONFIG;
+}
+
 sl_err sli_scenario_read(const char *path, const char *const *sets, size_t set_count,
                          sli_diag *diag, sli_scenario_file *file) {
     *file = (sli_scenario_file){0};
+    SL_TRY(sli_architecture_refuse_config(&file->arena, path, (sli_catalogue_site){0}, diag));
     SL_TRY(sli_tree_read_file(&file->arena, path, diag, &file->root));
+    SL_TRY(refuse_model_file(file->root, path, diag));
     return resolve(sets, set_count, diag, file);
 }
 

@@ -71,6 +71,18 @@ sluice 3 models import other.json
 with model_type '"qwen3_mo"'
 sluice 3 models import other.json
 
+title "A family that the file is known not to be"
+with rope_scaling null
+sluice 0 models import other.json --family qwen2_moe
+sluice 0 models import config.json --family qwen3_moe
+
+title "A file that has to be imported first, and one that is a model and no scenario"
+sluice 3 models config.json
+sluice 3 run config.json
+cp "$scenarios/small.yaml" .
+sluice 3 check small.yaml --set model=./config.json
+sluice 3 run mine.yaml
+
 title "The page knows the families"
 for family in $(sed -n '/^    llama, Yi/,/^$/p' "$golden_dir"/../../sim/cli/pages/models.md | tr -d ','); do
     "$sluice_program" models import config.json --family "$family" >.said 2>&1 || true

@@ -129,4 +129,9 @@ unread help
 unread help run
 unread --version
 
+# A closed loop offers no rate of its own.
+quiet 0 run "$scenarios/closed.yaml" --set output.dir=none
+grep -q '^  throughput .* req/s · ' .said || fail "no throughput"
+! grep -q offered .said || fail "a closed loop is offered a rate"
+
 finish

@@ -11,6 +11,9 @@ sluice 4 run small.yaml --set model=qwen3-32b --set hardware=a100-40g
 sluice 4 run small.yaml --set model=qwen3-32b --set memory.utilization=0.05
 sluice 4 check small.yaml --set model=qwen3-32b --set memory.utilization=0.3
 
+title "More sequences than the activations have room for"
+sluice 4 check small.yaml --set engine.max_seqs=200000
+
 title "Models too large for eight devices say which format would do, and blocks by hand that none have room for"
 sluice 4 check small.yaml --set model=kimi-k3 --set hardware=h200 --set replicas.tp=8
 sluice 4 check small.yaml --set model=deepseek-v3 --set model.weights=bf16 --set hardware=h200 \

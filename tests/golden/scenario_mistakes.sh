@@ -174,6 +174,9 @@ title "Files that a scenario names and that are not there"
 printf '%s\n' 'extends: ../small.yaml' 'model: ./mine.yaml' 'hardware: ./ours.yaml' >deep/absent.yaml
 sluice 3 check deep/absent.yaml
 
+title "The nearest of many names is said once"
+sluice 3 check small.yaml --set model=gpt-oss-120
+
 title "The same mistakes are found without running"
 sluice 3 check unknown.yaml
 

@@ -115,8 +115,13 @@ replay mooncake binary.jsonl
 sluice 3 run replay.yaml
 
 title "More mistakes than anybody wants to read"
-for _ in $(seq 100); do echo 'hello'; done >many.jsonl
+{ echo "$good"; for _ in $(seq 100); do echo 'hello'; done; } >many.jsonl
 replay mooncake many.jsonl
+sluice 3 run replay.yaml
+
+title "No JSON at all"
+{ echo 'time,prompt,output'; for i in $(seq 100); do echo "$i,2,3"; done; } >table.csv
+replay mooncake table.csv
 sluice 3 run replay.yaml
 
 title "A window that holds nothing, and one that ends before it begins"

@@ -21,7 +21,8 @@ typedef enum sl_type {
     SL_TYPE_STRING, /* const char *, owned by the arena that the configuration was read into */
     SL_TYPE_PATH,   /* as a string; relative to the file that says it, to the working directory if
                        --set says it */
-    SL_TYPE_NAME_OR_PATH, /* a string; a path if it holds a slash or ends in .yaml or .so */
+    SL_TYPE_NAME_OR_PATH, /* a string; a path if it holds a slash or ends in .yaml, .json
+                             or .so */
 } sl_type;
 
 /* A value with a dimension must carry a unit in YAML; one without must not. */

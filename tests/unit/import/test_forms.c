@@ -241,6 +241,45 @@ static void falcon_shares_its_keys_among_all_heads(void **state) {
     }
 }
 
+/* MistralConfig, MixtralConfig and Phi3Config of huggingface/transformers (2026): 8 heads and a
+ * window of 4096, 8 and none, neither. Null is as many heads as queries have, and no window. */
+static void silence_means_what_the_class_takes(void **state) {
+    world *w = *state;
+    static const char form[] =
+        "{'model_type': '%s', 'hidden_size': 64, 'num_hidden_layers': 2, 'num_attention_heads': "
+        "16, "
+        "'intermediate_size': 64, 'vocab_size': 100, 'max_position_embeddings': 8192%s}";
+    static const char experts[] = ", 'num_local_experts': 8, 'num_experts_per_tok': 2";
+    static const struct {
+        const char *family;
+        const char *fields;
+        const char *mixer;
+        const char *note; /* words of it; NULL = there is none */
+    } files[] = {
+        {"mistral", "", "sliding: {type: gqa, q_heads: 16, kv_heads: 8, head_dim: 4, window: 4096",
+         "no key-value heads; the 8 of its"},
+        {"mistral", ", 'num_key_value_heads': 4", "kv_heads: 4, head_dim: 4, window: 4096 tokens}",
+         "sliding window, where null would be none; the 4096"},
+        {"mistral", ", 'num_key_value_heads': null, 'sliding_window': null",
+         "full: {type: gqa, q_heads: 16, kv_heads: 16, head_dim: 4}", NULL},
+        {"mistral", ", 'num_key_value_heads': 2, 'sliding_window': 64",
+         "kv_heads: 2, head_dim: 4, window: 64 tokens}", NULL},
+        {"mixtral", experts, "full: {type: gqa, q_heads: 16, kv_heads: 8, head_dim: 4}",
+         "no key-value heads; the 8 of its"},
+        {"phi3", "", "full: {type: gqa, q_heads: 16, kv_heads: 16, head_dim: 4}", NULL},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        const char *yaml = yaml_of(
+            w, sli_arena_printf(&w->arena, form, files[i].family, files[i].fields));
+        bool has_note = files[i].note != NULL ? strstr(yaml, files[i].note) != NULL
+                                              : strstr(yaml, "note:") == NULL;
+        if (strstr(yaml, files[i].mixer) == NULL || !has_note) {
+            fail_msg("%s", yaml);
+        }
+        (void)resolve_yaml(w, yaml);
+    }
+}
+
 /* A field, what comes of it, and a warning that names what is not known; NULL = there is none. */
 typedef struct weights_form {
     const char *line;
@@ -308,7 +347,17 @@ static void weights_are_in_the_formats_of_the_file(void **state) {
         {PACKED("'num_bits': 4, 'type': 'float', 'group_size': 16"), "nvfp4", NULL, NULL},
         {PACKED("'num_bits': 4, 'type': 'int', 'group_size': 128"), "int4",
          "quantization_config.config_groups.group_0.weights.group_size", "in groups of 128"},
-        {QUANTISED("'quant_method': 'awq', 'bits': 4, 'group_size': 32"), "int4", NULL, NULL},
+        {QUANTISED("'quant_method': 'awq', 'bits': 4, 'group_size': 32"),
+         "bf16 embeddings, int4 else", NULL, NULL},
+        {QUANTISED("'quant_method': 'gptq', 'bits': 8, 'lm_head': false"),
+         "bf16 embeddings, int8 else", NULL, NULL},
+        {QUANTISED("'quant_method': 'gptq', 'bits': 4, 'group_size': 32, 'lm_head': true"),
+         "bf16 embeddings, int4 else", "quantization_config.lm_head", "head is counted in bf16"},
+        {QUANTISED("'quant_method': 'bitsandbytes', 'load_in_4bit': true, "
+                   "'bnb_4bit_quant_type': 'nf4', 'llm_int8_skip_modules': ['self_attn']"),
+         "bf16 attention, bf16 embeddings, int4 else", NULL, NULL},
+        {QUANTISED("'quant_method': 'bitsandbytes', 'load_in_4bit': false, 'load_in_8bit': true"),
+         "bf16 embeddings, int8 else", NULL, NULL},
         {QUANTISED("'quant_method': 'gptq', 'bits': 3"), "bf16", q, "what 'gptq' does"},
         {QUANTISED("'quant_method': 'bitnet'"), "bf16", q, "what 'bitnet' does"},
         {QUANTISED("'weight_block_size': [128, 128]"), "bf16", q, "no quant_method"},
@@ -581,6 +630,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(llama4_lists_its_layers_in_several_ways, set_up_world,
                                         tear_down_world),
         cmocka_unit_test_setup_teardown(falcon_shares_its_keys_among_all_heads, set_up_world,
+                                        tear_down_world),
+        cmocka_unit_test_setup_teardown(silence_means_what_the_class_takes, set_up_world,
                                         tear_down_world),
         cmocka_unit_test_setup_teardown(weights_are_in_the_formats_of_the_file, set_up_world,
                                         tear_down_world),

@@ -151,7 +151,7 @@ static void kimi_counts_its_layers_from_one(void **state) {
 static void more_experts_than_there_are_are_refused(void **state) {
     refuses(*state,
             "{'model_type': 'mixtral', 'hidden_size': 64, 'num_hidden_layers': 2, "
-            "'num_attention_heads': 4, 'intermediate_size': 64, 'vocab_size': 100, "
+            "'num_attention_heads': 8, 'intermediate_size': 64, 'vocab_size': 100, "
             "'max_position_embeddings': 1000, 'num_local_experts': 8, 'num_experts_per_tok': 9}",
             "num_experts_per_tok", "a token is routed to 9 experts, and there are 8");
 }
@@ -218,7 +218,7 @@ static void inner_models_take_what_stands_around_them(void **state) {
     const sli_architecture *model = model_of(
         w, "{'model_type': 'mistral3', 'vocab_size': 100, 'tie_word_embeddings': true, "
            "'num_hidden_layers': 9, 'text_config': {'model_type': 'mistral', "
-           "'hidden_size': 64, 'num_hidden_layers': 2, 'num_attention_heads': 4, "
+           "'hidden_size': 64, 'num_hidden_layers': 2, 'num_attention_heads': 16, "
            "'intermediate_size': 64, 'max_position_embeddings': 1000}}");
     assert_int_equal(model->vocab_tokens, 100);
     assert_true(model->has_tied_embeddings);

@@ -393,6 +393,24 @@ static void what_was_thrown_out_is_told_with_what_is_not_known(void **state) {
     free(text);
 }
 
+/* 2 requests a second arrive and 1.5 end: what is offered, unless they wait for each other. */
+static void closed_loops_are_offered_nothing(void **state) {
+    (void)state;
+    sli_run_facts facts = fixture_facts();
+    sli_metrics metrics = {
+        .request_offered_per_s = {.kind = SLI_VALUE_REAL, .real = 2.0},
+        .request_throughput_per_s = {.kind = SLI_VALUE_REAL, .real = 1.5},
+    };
+    char *text = summary(&facts, &metrics);
+    expect(text, "1.50 of 2.00 req/s offered");
+    free(text);
+    facts.is_closed = true;
+    text = summary(&facts, &metrics);
+    expect(text, "1.50 req/s");
+    expect_no(text, "offered");
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_ran_and_what_came_out),
@@ -412,6 +430,7 @@ int main(void) {
         cmocka_unit_test(no_line_is_longer_than_a_hundred_columns),
         cmocka_unit_test(columns_are_characters_not_bytes),
         cmocka_unit_test(slowest_requests_of_a_burst_are_placed),
+        cmocka_unit_test(closed_loops_are_offered_nothing),
         cmocka_unit_test(a_failed_stream_is_reported),
     };
     return cmocka_run_group_tests_name("out/text", tests, NULL, NULL);

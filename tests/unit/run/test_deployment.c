@@ -105,6 +105,45 @@ static void nothing_is_shared_where_rows_wait(void **state) {
     leave(&w);
 }
 
+/* Latents stay in bf16 under kivi2, and there are none in a Llama for fp8_ds_mla. */
+static void formats_without_use_are_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *model;
+        const char *kv;
+        const char *message;
+    } cases[] = {
+        {"deepseek-v3.2", "kivi2",
+         "kv kivi2 changes nothing: deepseek-v3.2 keeps latents and index keys, which stay in "
+         "bf16"},
+        {"deepseek-v3.2", "bf16", NULL},
+        {"llama-3.1-8b", "fp8_ds_mla",
+         "kv fp8_ds_mla does no more than fp8: llama-3.1-8b keeps keys and values only"},
+        {"llama-3.1-8b", "fp8", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        world w = {0};
+        char models[64];
+        char formats[64];
+        snprintf(models, sizeof models, "model.name=%s", cases[i].model);
+        snprintf(formats, sizeof formats, "model.kv=%s", cases[i].kv);
+        const char *sets[] = {models, formats, "replicas.tp=8", "hardware=h200", "cost=roofline"};
+        assert_int_equal(sli_scenario_read_text("s.yaml", scenario_text, sets, 5, &w.diag, &w.file),
+                         SL_OK);
+        assert_int_equal(sli_deployment_create(&w.file, &w.diag, &w.deployment), SL_OK);
+        assert_int_equal(w.diag.warning_count, cases[i].message != NULL);
+        if (cases[i].message != NULL) {
+            assert_string_equal(w.diag.first->path, "model.kv");
+            assert_string_equal(w.diag.first->message, cases[i].message);
+        }
+        for (size_t a = 0; a < w.deployment.assumed_count; a++) {
+            bool is_dequantised = strstr(w.deployment.assumed[a], "dequantised") != NULL;
+            assert_true(!is_dequantised || strstr(formats, "fp8") != NULL);
+        }
+        leave(&w);
+    }
+}
+
 /* The kernels and ways of model/attention.h, in its order, behind auto. */
 static void takes_every_kernel_and_way_by_its_name(void **state) {
     (void)state;
@@ -340,13 +379,15 @@ static void blocks_without_room_are_a_warning(void **state) {
     assert_int_equal(deploy(&w, "memory.kv_blocks=1000000"), SL_OK);
     /* 2 MiB each; what is left is that of the blocks that fit and less than one more */
     double missing_gib = (1000000.0 - (double)blocks) / 512.0;
-    double said_gib = 0.0;
+    double thousands = 0.0;
+    double rest = 0.0;
     assert_string_equal(w.diag.first->path, "memory.kv_blocks");
     assert_int_equal(sscanf(w.diag.first->message,
-                            "taken as asked for, but h100-sxm at tp 1 has no room for so many: %lf "
-                            "GiB are missing on each device",
-                            &said_gib),
-                     1);
+                            "taken as asked for, but h100-sxm at tp 1 has no room for so many: "
+                            "%lf,%lf GiB are missing on each device",
+                            &thousands, &rest),
+                     2);
+    double said_gib = 1000 * thousands + rest;
     assert_true(said_gib <= missing_gib + 0.005 && said_gib >= missing_gib - 1.0 / 512.0 - 0.005);
     leave(&w);
 }
@@ -370,6 +411,7 @@ int main(void) {
         cmocka_unit_test(takes_every_format_by_its_name),
         cmocka_unit_test(takes_formats_by_the_names_of_engines),
         cmocka_unit_test(nothing_is_shared_where_rows_wait),
+        cmocka_unit_test(formats_without_use_are_told),
         cmocka_unit_test(takes_every_kernel_and_way_by_its_name),
         cmocka_unit_test(kernels_reach_the_budget),
         cmocka_unit_test(only_latents_can_be_expanded),
