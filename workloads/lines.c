@@ -44,8 +44,7 @@ static void break_off(sli_lines *lines, int line, const char *message) {
 sl_err sli_lines_open(sli_lines *lines, sli_line_errors *errors) {
     FILE *file = fopen(errors->file, "rb");
     if (file == NULL) {
-        sli_line_error(errors, 0, "cannot open the trace: %s", strerror(errno));
-        return SL_ERR_CONFIG;
+        return SL_ERR_IO;
     }
     *lines = (sli_lines){.file = file, .errors = errors};
     return SL_OK;

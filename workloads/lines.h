@@ -38,7 +38,7 @@ typedef struct sli_lines {
     bool is_ahead;    /* the line was only peeked at */
 } sli_lines;
 
-/* Opens errors->file. A file that cannot be read is a complaint and SL_ERR_CONFIG. */
+/* Opens errors->file; SL_ERR_IO and errno where it cannot be read: who named it says so there. */
 SL_NODISCARD sl_err sli_lines_open(sli_lines *lines, sli_line_errors *errors);
 
 /*

@@ -3,12 +3,14 @@
 #include "base/map.h"
 #include "base/minmax.h"
 #include "base/sort.h"
+#include "config/bytes.h"
 #include "kernel/hist.h"
 #include "kernel/moments.h"
 #include "kernel/time.h"
 #include "workloads/lineage.h"
 #include "workloads/trace_format.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -179,7 +181,10 @@ static sl_err read_and_measure(int64_t block_tokens, sli_line_errors *errors,
                                sli_trace_info *info) {
     sli_lines lines = {0};
     sli_trace trace = {0};
-    SL_TRY(sli_lines_open(&lines, errors));
+    if (sli_lines_open(&lines, errors) != SL_OK) {
+        sli_line_error(errors, 0, "cannot be read: %s", sli_reason_of(errno).text);
+        return SL_ERR_CONFIG;
+    }
     sl_err err = SL_ERR_CONFIG;
     const sli_trace_format *format = find_format(&lines);
     if (format == NULL) {

@@ -1,9 +1,9 @@
+#include "config/bytes.h"
 #include "workloads/trace_format.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The replay of a table: everything was checked before, so there is only a cursor to move. */
 
@@ -86,11 +86,10 @@ static sl_err read_and_prepare(const sli_trace_options *options, const sli_sourc
                                const sli_trace_format *format, sli_line_errors *errors,
                                sli_trace *trace) {
     sli_lines lines = {0};
-    if (access(options->file, R_OK) != 0) {
-        sli_source_error(env, "file", "cannot read '%s': %s", options->file, strerror(errno));
+    if (sli_lines_open(&lines, errors) != SL_OK) {
+        sli_source_error(env, "file", "%s", sli_unread_of(options->file, errno).text);
         return SL_ERR_CONFIG;
     }
-    SL_TRY(sli_lines_open(&lines, errors));
     sl_err err = check_format(format, env, &lines);
     if (err == SL_OK) {
         err = format->read(&lines, options->block_tokens, trace);

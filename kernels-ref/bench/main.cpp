@@ -127,9 +127,19 @@ std::string part_of(const std::string &path) {
     return path + ".part";
 }
 
+sli_measurements_format format_of(const std::string &path) {
+    sli_measurements_format format = SLI_MEASUREMENTS_CSV;
+    sli_measurements_format_of(path.c_str(), &format);
+    return format;
+}
+
 /* Before anything is measured. */
 exit_code check_outputs(const options &chosen) {
     for (const std::string &path : chosen.outputs) {
+        const char *obstacle = sli_measurements_obstacle(format_of(path));
+        if (obstacle != nullptr) {
+            return complain(FAILED, "cannot write " + path + " without its library: " + obstacle);
+        }
         if (!chosen.is_forced && access(path.c_str(), F_OK) == 0) {
             return complain(FAILED, path + " exists; --force replaces it");
         }
@@ -163,10 +173,8 @@ class session {
     exit_code write() const {
         sli_measurements table = {rows_.data(), rows_.size()};
         for (const std::string &path : chosen_.outputs) {
-            sli_measurements_format format = SLI_MEASUREMENTS_CSV;
-            sli_measurements_format_of(path.c_str(), &format);
             std::string part = part_of(path);
-            if (sli_measurements_write(&table, part.c_str(), format) != SL_OK ||
+            if (sli_measurements_write(&table, part.c_str(), format_of(path)) != SL_OK ||
                 rename(part.c_str(), path.c_str()) != 0) {
                 unlink(part.c_str());
                 return complain(FAILED, "cannot write " + path);

@@ -237,15 +237,17 @@ static void print_report(const sli_measurements *table) {
 
 /* "NVIDIA H100 80GB HBM3" of 2026-11-30 becomes "nvidia-h100-80gb-hbm3-2026-11-30". */
 static void print_name(const sli_measurement *row) {
+    bool is_begun = false;
     bool is_due = false; /* a stroke between two words */
     for (const char *at = row->device; *at != '\0'; at++) {
         bool is_letter = isalnum((unsigned char)*at) != 0;
         if (is_letter) {
             printf("%s%c", is_due ? "-" : "", tolower((unsigned char)*at));
+            is_begun = true;
         }
-        is_due = is_letter ? false : at != row->device;
+        is_due = is_begun && !is_letter;
     }
-    printf("-%.10s\n", row->date);
+    printf("%s%.10s\n", is_begun ? "-" : "", row->date);
 }
 
 static int report(const char *path, bool is_name) {

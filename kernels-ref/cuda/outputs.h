@@ -12,7 +12,8 @@
 
 namespace kref {
 
-/* One of the two; the other is null. */
+/* One of the two; the other is null: the refusal of each kernel sees to it, not these functions,
+ * which take `exact` where both are given. */
 struct either_output {
     global<bf16> rounded;
     global<float> exact;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# check_bench.sh KREF_BENCH SLUICE: measures every kernel that a CPU has, and a storage, quickly and
-# for real; `sluice check` has to accept the files. Then bad input: exit codes and messages.
+# check_bench.sh KREF_BENCH SLUICE HDF5: measures every kernel that a CPU has, and a storage, quickly
+# and for real; `sluice check` has to accept the files. Then bad input: exit codes and messages. HDF5
+# is the name under which the library is loaded.
 set -uo pipefail
-bench=$(realpath "$1") sluice=$(realpath "$2")
+bench=$(realpath "$1") sluice=$(realpath "$2") hdf5=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -74,6 +75,11 @@ expect 4 'not enough memory' --kernel gemm --shape rows=2147483647,depth=1073741
 expect 7 "there is no folder 'absent'" --backend io_uring --dir absent
 expect 3 'piece_bytes must be a multiple of 4096' --backend io_uring --kernel storage_read \
     --shape piece_bytes=100
+mkdir broken && echo 'no library' >"broken/$hdf5"
+LD_LIBRARY_PATH=broken expect 7 "cannot write early.h5 without its library: broken/$hdf5: " \
+    --quick --kernel activation --out early.h5
+grep -q samples said && fail "something was measured without a library to write it"
+LD_LIBRARY_PATH=broken expect 0 samples --quick --kernel activation --out without.csv
 if ! command -v nvidia-smi >/dev/null; then
     expect 7 'no CUDA device' --backend cuda
     expect 7 'a collective needs two CUDA devices' --backend peers

@@ -57,7 +57,16 @@ says '`gemm` has 75.0 % of the speed of `library_gemm` (bf16, rows 8, width 16, 
 sed '2,$s/\(,[^,]*\)\{4\}$/,,,,/' "$work/one.csv" >"$work/none.csv"
 "$report" "$work/none.csv" >"$work/said" 2>&1 || fail "no report without peaks"
 says 'Peaks are not known, so there are no shares of them.'
-[ "$("$report" --name "$work/one.csv")" = a-device-1-gb-2026-11-30 ] || fail "its name is another"
+# named DEVICE NAME: so a file of that device is to be called
+named() {
+    sed "s/A device, 1 GB/$1/" "$work/one.csv" >"$work/named.csv"
+    name=$("$report" --name "$work/named.csv")
+    [ "$name" = "$2" ] || fail "the file of '$1' has the name $name, not $2"
+}
+named 'A device, 1 GB' a-device-1-gb-2026-11-30
+named '(A) device  (R)' a-device-r-2026-11-30
+named '((A device' a-device-2026-11-30
+named '(?)' 2026-11-30
 
 # expect CODE TEXT ARGUMENT...
 expect() {

@@ -192,12 +192,12 @@ void assert_row(const coded_shape &its, const coded_array &actual, size_t row,
     }
 }
 
-void appends(const coded_shape &its) {
+void appends(const coded_shape &its, float amplitude) {
     constexpr int slots = 7;
     const std::vector<int32_t> to = {4, -1, 0, 6};
     size_t row = size(its.kv_heads * its.head_dim);
-    std::vector<bf16> keys = draw_bf16(to.size() * row, 1, 4.0F);
-    std::vector<bf16> values = draw_bf16(to.size() * row, 2, 0.1F);
+    std::vector<bf16> keys = draw_bf16(to.size() * row, 1, amplitude);
+    std::vector<bf16> values = draw_bf16(to.size() * row, 2, amplitude / 32.0F);
     std::fill_n(keys.begin(), its.head_dim, bf16{}); /* a row of zeros */
     coded_array key_cache(its, slots);
     coded_array value_cache(its, slots);
@@ -229,8 +229,16 @@ void appends(const coded_shape &its) {
 
 void rows_become_codes(void **) {
     for (kref_cpu_format format : {KREF_CPU_FP8, KREF_CPU_INT8, KREF_CPU_Q4_0}) {
-        appends({format, 1, 32});
-        appends({format, 3, 128});
+        appends({format, 1, 32}, 4.0F);
+        appends({format, 3, 128}, 4.0F);
+    }
+}
+
+/* Scales of 1.4 units of an fp16 become 1 unit: of q4_0 the greatest are then worth -11 steps. */
+void scales_may_be_subnormal(void **) {
+    for (kref_cpu_format format : {KREF_CPU_FP8, KREF_CPU_INT8, KREF_CPU_Q4_0}) {
+        appends({format, 3, 128}, 8.0F * 0x1.6p-24F);
+        appends({format, 3, 128}, 127.0F * 0x1.6p-24F);
     }
 }
 
@@ -392,8 +400,9 @@ void rows_are_gathered(void **) {
 int main() {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(latents_are_decoded), cmocka_unit_test(latents_are_prefilled),
-        cmocka_unit_test(rows_become_codes),   cmocka_unit_test(codes_are_decoded),
-        cmocka_unit_test(blocks_are_copied),   cmocka_unit_test(rows_are_gathered),
+        cmocka_unit_test(rows_become_codes),   cmocka_unit_test(scales_may_be_subnormal),
+        cmocka_unit_test(codes_are_decoded),   cmocka_unit_test(blocks_are_copied),
+        cmocka_unit_test(rows_are_gathered),
     };
     return cmocka_run_group_tests_name("cpu caches", tests, nullptr, nullptr);
 }

@@ -219,6 +219,9 @@ void rows_of_all_sizes(void **) {
     for (cache_format format : formats) {
         appends({format, some_slots, 2, 64, 1000.0F});
         appends({format, some_slots, 2, 64, 0x1p-12F});
+        /* Scales of q4_0 and of int8 that are 1.4 units of an fp16 and become 1 unit. */
+        appends({format, some_slots, 2, 64, 8.0F * 0x1.6p-24F});
+        appends({format, some_slots, 2, 64, 127.0F * 0x1.6p-24F});
     }
 }
 

@@ -77,6 +77,14 @@ static void q4_by_hand(void **state) {
     assert_int_equal(codes[0], 15); /* 16 / 2.125 = 7.53, + 8.5 */
     group[1] = 16.0;
     assert_true(kref_quantize_q4(group, &to) == -2.0); /* of twins the positive */
+    /* 1.375 units of an fp16 become 1 unit, so that the greatest are 11 steps from 0. */
+    group[0] = -8.0 * 0x1.6p-24;
+    group[1] = 8.0 * 0x1.6p-24;
+    group[2] = group[3] = 0.0;
+    assert_true(kref_quantize_q4(group, &to) == -0x1p-24);
+    assert_int_equal(codes[0], 15);
+    assert_int_equal(codes[1], 0);
+    assert_int_equal(codes[2], 8);
 }
 
 /* ---- Recurrent states ---- */

@@ -91,7 +91,7 @@ static void describe(const void *self, char *text, size_t text_bytes) {
     snprintf(text, text_bytes,
              "%.3g %% of the prompt in the mean of the layers, behind it one of %s tokens",
              100.0 * (double)mean_ppm(policy) / SL_WHOLE_PPM,
-             sl_say_count(policy->generated_tokens).text);
+             sl_group_digits(policy->generated_tokens).text);
 }
 
 static const sl_keep_policy pyramid_infer_policy = {

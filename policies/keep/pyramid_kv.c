@@ -95,7 +95,7 @@ static void describe(const void *self, char *text, size_t text_bytes) {
     const pyramid_kv *policy = self;
     snprintf(text, text_bytes,
              "%s tokens of the prompt in the mean of the layers and all behind it",
-             sl_say_count(policy->capacity_tokens).text);
+             sl_group_digits(policy->capacity_tokens).text);
 }
 
 static const sl_keep_policy pyramid_kv_policy = {
@@ -107,7 +107,8 @@ static const sl_keep_policy pyramid_kv_policy = {
                .instance_bytes = sizeof(pyramid_kv)},
     .when = "once, when the prompt is computed",
     .besides = "the weights of the observation for all keys of the prompt are computed once more "
-               "and pooled",
+               "and pooled, of every prompt, where the original leaves those shorter than the "
+               "capacity alone",
     .check = check,
     .rule = rule,
     .layer_rows = layer_rows,

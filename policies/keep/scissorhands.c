@@ -61,7 +61,8 @@ static sl_keep_work work(const void *self) {
 static void describe(const void *self, char *text, size_t text_bytes) {
     const scissorhands *policy = self;
     snprintf(text, text_bytes, "at most %s tokens, of which %s go at once",
-             sl_say_count(policy->budget_tokens).text, sl_say_count(policy->drop_tokens).text);
+             sl_group_digits(policy->budget_tokens).text,
+             sl_group_digits(policy->drop_tokens).text);
 }
 
 static const sl_keep_policy scissorhands_policy = {

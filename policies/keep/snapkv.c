@@ -63,7 +63,7 @@ static sl_keep_work work(const void *self) {
 static void describe(const void *self, char *text, size_t text_bytes) {
     const snapkv *policy = self;
     snprintf(text, text_bytes, "%s tokens of the prompt and all behind it",
-             sl_say_count(policy->capacity_tokens).text);
+             sl_group_digits(policy->capacity_tokens).text);
 }
 
 static const sl_keep_policy snapkv_policy = {
@@ -75,7 +75,8 @@ static const sl_keep_policy snapkv_policy = {
                .instance_bytes = sizeof(snapkv)},
     .when = "once, when the prompt is computed",
     .besides = "the weights of the observation for all keys of the prompt are computed once more "
-               "and pooled",
+               "and pooled, of every prompt, where the original leaves those shorter than the "
+               "capacity alone",
     .check = check,
     .rule = rule,
     .work = work,

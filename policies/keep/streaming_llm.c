@@ -48,7 +48,8 @@ static sl_keep_work work(const void *self) {
 static void describe(const void *self, char *text, size_t text_bytes) {
     const streaming_llm *policy = self;
     snprintf(text, text_bytes, "the first %s and the latest %s tokens",
-             sl_say_count(policy->sink_tokens).text, sl_say_count(policy->recent_tokens).text);
+             sl_group_digits(policy->sink_tokens).text,
+             sl_group_digits(policy->recent_tokens).text);
 }
 
 static const sl_keep_policy streaming_llm_policy = {

@@ -21,7 +21,8 @@ const char *sli_hdf5_load(const char *name, sli_hdf5 *library) {
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *address = dlsym(handle, symbols[i].name);
         if (address == NULL) {
-            return dlerror();
+            const char *why = dlerror();
+            return why != NULL ? why : "a symbol of it has no address"; /* to the loader no error */
         }
         memcpy((char *)library + symbols[i].offset, &address, sizeof address);
     }

@@ -74,7 +74,8 @@ typedef struct sli_hdf5 {
 } sli_hdf5;
 
 /* Loads the library of that name, once a process however often it is asked, and opens it. NULL when
- * it is there, else why not: a text of the dynamic loader, until it is called again. */
+ * it is there, else why not, in a text that may be one of the dynamic loader: it lasts until that
+ * is called again. */
 const char *sli_hdf5_load(const char *name, sli_hdf5 *library);
 
 #endif

@@ -320,6 +320,11 @@ sl_err sli_measured_hdf5_read(sli_arena *arena, const char *path, sli_measured_e
 
 /* ---- Writing ---- */
 
+const char *sli_measured_hdf5_obstacle(void) {
+    sli_hdf5 lib;
+    return sli_hdf5_load(SLI_HDF5_NAME, &lib);
+}
+
 /* The text of the attribute `unit`; a fixed text is at least a byte long. */
 static bool write_unit(const sli_hdf5 *lib, hid_t dataset, const char *unit) {
     size_t length = strlen(unit);

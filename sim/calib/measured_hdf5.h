@@ -16,7 +16,11 @@
 SL_NODISCARD sl_err sli_measured_hdf5_read(sli_arena *arena, const char *path,
                                            sli_measured_errors *errors, sli_measurements *table);
 
-/* Writes a file anew; SL_ERR_IO, SL_ERR_NOMEM. */
+/* Why there is no library to write files with, in a text that lasts until the next call; NULL where
+ * there is one. */
+const char *sli_measured_hdf5_obstacle(void);
+
+/* Writes a file anew; SL_ERR_IO, also where there is an obstacle; SL_ERR_NOMEM. */
 SL_NODISCARD sl_err sli_measured_hdf5_write(const sli_measurements *table, const char *path);
 
 #endif

@@ -123,6 +123,10 @@ sl_err sli_measurements_read(sli_arena *arena, const char *path, sli_diag *diag,
     return SL_OK;
 }
 
+const char *sli_measurements_obstacle(sli_measurements_format format) {
+    return format == SLI_MEASUREMENTS_HDF5 ? sli_measured_hdf5_obstacle() : NULL;
+}
+
 sl_err sli_measurements_write(const sli_measurements *table, const char *path,
                               sli_measurements_format format) {
     if (format == SLI_MEASUREMENTS_HDF5) {

@@ -38,6 +38,11 @@ typedef enum sli_measurements_format {
 /* The format that a suffix asks for; false if it is neither .csv, .h5 nor .hdf5. */
 bool sli_measurements_format_of(const char *path, sli_measurements_format *format);
 
+/* Why no file of that format can be written on this machine, in a text that lasts until the next
+ * call: for HDF5 a library is loaded. NULL where there is no obstacle. To be asked before what is
+ * to be written is measured. */
+const char *sli_measurements_obstacle(sli_measurements_format format);
+
 /* Writes a file anew. SL_ERR_IO, and what was written is then of no use. */
 SL_NODISCARD sl_err sli_measurements_write(const sli_measurements *table, const char *path,
                                            sli_measurements_format format);

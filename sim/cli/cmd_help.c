@@ -59,31 +59,12 @@ static void explain_keep_policies(const sli_plugins *plugins) {
     }
 }
 
-static sl_err describe_with_policies(void (*describe)(const sli_plugins *plugins)) {
-    sli_arena arena = {0};
-    sli_diag diag = {0};
-    sli_plugins plugins;
-    sl_err err = sli_plugins_open(&arena, NULL, (sli_mark){0}, &diag, &plugins);
-    if (err == SL_OK) {
-        describe(&plugins);
-    }
-    sli_plugins_close(&plugins);
-    sli_diag_fini(&diag);
-    sli_arena_fini(&arena);
-    return err;
-}
-
 static sl_err describe_scenario(void) {
-    return describe_with_policies(list_scenario_keys);
+    return sli_policies_tell(list_scenario_keys);
 }
 
 static sl_err describe_keep(void) {
-    return describe_with_policies(explain_keep_policies);
-}
-
-static sl_err describe_estimate(void) {
-    sli_estimate_describe_choices(stdout);
-    return SL_OK;
+    return sli_policies_tell(explain_keep_policies);
 }
 
 static sl_err describe_measurements(void) {
@@ -96,7 +77,7 @@ static const struct {
     sl_err (*describe)(void);
 } endings[] = {
     {"scenario", describe_scenario},
-    {"estimate", describe_estimate},
+    {"estimate", sli_estimate_describe_choices},
     {"measurements", describe_measurements},
     {"keep", describe_keep},
 };

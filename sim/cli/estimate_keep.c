@@ -1,7 +1,10 @@
 #include "cli/estimate_keep.h"
 
 #include "cli/numbers.h"
+#include "cli/policy_text.h"
+#include "model/growth.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
@@ -50,17 +53,17 @@ typedef struct reader {
     const char *yaml;
 } reader;
 
-/* `capacity=2Ki` as `, capacity: 2048 tokens`; false when it is no setting, or memory is out. */
-static bool add_setting(reader *r, const char *text, size_t size) {
+/* `capacity=2Ki` as `, capacity: 2048 tokens`; SL_ERR_USAGE when it is no setting. */
+static sl_err add_setting(reader *r, const char *text, size_t size) {
     size_t length = strcspn(text, "=:");
     if (text[length] != '=') {
-        return false;
+        return SL_ERR_USAGE;
     }
     const char *value = sli_arena_copy(r->arena, text + length + 1, size - length - 1);
     const sl_param *param = find_param(r->plugins, r->text, r->name_length, text, length);
     int64_t tokens = 0;
     if (value == NULL) {
-        return false;
+        return SL_ERR_NOMEM;
     }
     bool is_amount = param != NULL && param->dim == SL_DIM_TOKENS &&
                      sli_read_amount(value, SL_DIM_TOKENS, &tokens);
@@ -68,23 +71,27 @@ static bool add_setting(reader *r, const char *text, size_t size) {
                   ? sli_arena_printf(r->arena, "%s, %.*s: %lld tokens", r->yaml, (int)length, text,
                                      (long long)tokens)
                   : sli_arena_printf(r->arena, "%s, %.*s: %s", r->yaml, (int)length, text, value);
-    return r->yaml != NULL;
+    return r->yaml != NULL ? SL_OK : SL_ERR_NOMEM;
 }
 
-/* NULL when it is no such text, or memory is out. Nothing in it may mean something in YAML. */
-static const char *to_yaml(reader *r) {
-    bool is_plain = r->name_length > 0 && r->text[strcspn(r->text, "{}[],#&*!|>'\"%@` \t\n")] == 0;
-    r->yaml = is_plain
-                  ? sli_arena_printf(r->arena, "keep: {method: %.*s", (int)r->name_length, r->text)
-                  : NULL;
-    bool is_read = r->yaml != NULL;
-    for (const char *at = r->text + r->name_length; is_read && *at == ':';) {
+/* `keep={method: ...}`; SL_ERR_USAGE when it is no such text. Nothing in it may mean something in
+ * YAML. */
+static sl_err to_yaml(reader *r) {
+    if (r->name_length == 0 || r->text[strcspn(r->text, "{}[],#&*!|>'\"%@` \t\n")] != 0) {
+        return SL_ERR_USAGE;
+    }
+    r->yaml = sli_arena_printf(r->arena, "keep={method: %.*s", (int)r->name_length, r->text);
+    if (r->yaml == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    for (const char *at = r->text + r->name_length; *at == ':';) {
         at++;
         size_t size = strcspn(at, ":");
-        is_read = add_setting(r, at, size);
+        SL_TRY(add_setting(r, at, size));
         at += size;
     }
-    return is_read ? sli_arena_printf(r->arena, "%s}", r->yaml) : NULL;
+    r->yaml = sli_arena_printf(r->arena, "%s}", r->yaml);
+    return r->yaml != NULL ? SL_OK : SL_ERR_NOMEM;
 }
 
 /* ---- Reading ---- */
@@ -110,16 +117,24 @@ static sl_err say(sli_estimate_keep *keep, sli_arena *arena, const char *text) {
     return keep->text != NULL && keep->words != NULL ? SL_OK : SL_ERR_NOMEM;
 }
 
-/* Places in the text that stands for the option are nobody's concern, but keys are. */
+/* The text that stands for the option was typed by nobody, so its mark is not told; keys are. */
 static void tell(const sli_diag *said, sli_diag *diag) {
     for (const sli_diag_entry *entry = said->first; entry != NULL; entry = entry->next) {
-        sli_diag_error(diag, (sli_mark){0}, entry->path, "%s", entry->message);
+        if (entry->severity == SLI_ERROR) {
+            sli_diag_error(diag, (sli_mark){0}, entry->path, "%s", entry->message);
+        } else {
+            sli_diag_warning(diag, (sli_mark){0}, entry->path, "%s", entry->message);
+        }
     }
 }
 
 static sl_err resolve(sli_estimate_keep *keep, sli_arena *arena, const char *yaml, sli_diag *diag) {
-    sli_node *root = NULL;
-    SL_TRY(sli_tree_read_text(arena, "--keep", yaml, strlen(yaml), diag, &root));
+    sli_node *root = sli_arena_alloc(arena, sizeof *root);
+    if (root == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    root->kind = SLI_NODE_MAP;
+    SL_TRY(sli_tree_set(arena, root, yaml, diag));
     keep->method = (sli_named){0};
     SL_TRY(sli_schema_resolve(arena, &keep_section, &keep->plugins, root, diag, &keep->method));
     keep->method.mark = (sli_mark){0};
@@ -130,12 +145,9 @@ sl_err sli_estimate_keep_set(sli_estimate_keep *keep, sli_arena *arena, const ch
                              sli_diag *diag) {
     SL_TRY(open_methods(keep, arena, diag));
     reader r = {arena, &keep->plugins, text, strcspn(text, ":"), NULL};
-    const char *yaml = to_yaml(&r);
+    SL_TRY(to_yaml(&r));
     sli_diag said = {0};
-    if (yaml == NULL) {
-        return SL_ERR_USAGE;
-    }
-    sl_err err = resolve(keep, arena, yaml, &said);
+    sl_err err = resolve(keep, arena, r.yaml, &said);
     tell(&said, diag);
     sli_diag_fini(&said);
     return err == SL_OK ? say(keep, arena, text) : err;
@@ -145,7 +157,8 @@ sl_err sli_estimate_keep_apply(const sli_estimate_keep *keep, sli_arena *arena, 
                                sli_estimate_query *query) {
     query->keep = keep->text;
     query->keep_words = keep->words;
-    return keep->text != NULL ? sli_keep_apply(arena, &keep->method, diag, &query->architecture)
+    return keep->text != NULL ? sli_keep_apply(arena, &keep->method, SLI_GROWTH_TOKENS_MAX, diag,
+                                               &query->architecture)
                               : SL_OK;
 }
 
@@ -158,30 +171,24 @@ void sli_estimate_keep_fini(sli_estimate_keep *keep) {
 /* ---- The page ---- */
 
 /* `capacity 4096 tokens, observation 32 tokens`: what they are when nothing is said. */
-static void describe_method(const sl_policy *policy, FILE *file) {
-    fprintf(file, "    %-18s %s\n    %-18s ", policy->name, policy->summary, "");
+static void describe_method(const sl_policy *policy) {
+    printf("    %-18s %s\n    %-18s ", policy->name, policy->summary, "");
     for (size_t i = 0; i < policy->param_count; i++) {
         const sl_param *param = &policy->params[i];
-        fprintf(file, "%s%s %s", i > 0 ? ", " : "", param->name, param->fallback);
+        printf("%s%s %s", i > 0 ? ", " : "", param->name, param->fallback);
     }
-    fputc('\n', file);
+    putchar('\n');
 }
 
-void sli_estimate_keep_describe(FILE *file) {
-    sli_arena arena = {0};
-    sli_diag diag = {0};
-    sli_plugins plugins;
-    size_t count = 0;
-    if (sli_plugins_open(&arena, NULL, (sli_mark){0}, &diag, &plugins) == SL_OK) {
-        const sli_named_type *types = sli_keep_types(&plugins, &count);
-        for (size_t i = 0; i < count; i++) {
-            const sl_keep_policy *method = types[i].item;
-            if (method != NULL) {
-                describe_method(&method->policy, file);
-            }
+static void describe_methods(const sli_plugins *plugins) {
+    for (size_t i = 0; i < plugins->type_count[SL_POLICY_KEEP]; i++) {
+        const sl_keep_policy *method = plugins->types[SL_POLICY_KEEP][i].item;
+        if (method != NULL) {
+            describe_method(&method->policy);
         }
     }
-    sli_plugins_close(&plugins);
-    sli_diag_fini(&diag);
-    sli_arena_fini(&arena);
+}
+
+sl_err sli_estimate_keep_describe(void) {
+    return sli_policies_tell(describe_methods);
 }

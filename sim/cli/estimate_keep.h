@@ -11,8 +11,6 @@
 #include "run/keep.h"
 #include "run/plugins.h"
 
-#include <stdio.h>
-
 /* Zeroed is none. */
 typedef struct sli_estimate_keep {
     bool is_open; /* plugins are */
@@ -34,7 +32,7 @@ SL_NODISCARD sl_err sli_estimate_keep_apply(const sli_estimate_keep *keep, sli_a
 
 void sli_estimate_keep_fini(sli_estimate_keep *keep);
 
-/* The methods and their settings, for the page of the verb. */
-void sli_estimate_keep_describe(FILE *file);
+/* Prints the methods and their settings, for the page of the verb. */
+SL_NODISCARD sl_err sli_estimate_keep_describe(void);
 
 #endif

@@ -32,9 +32,16 @@ static void print_line(FILE *file, const char *label, double bytes, const char *
             remark);
 }
 
+typedef struct requests_text {
+    char text[64];
+} requests_text;
+
 /* `2 requests`, or `1 request`. */
-static void print_requests(FILE *file, int64_t requests) {
-    fprintf(file, "%s request%s", sli_say_count(requests).text, requests == 1 ? "" : "s");
+static requests_text say_requests(int64_t requests) {
+    requests_text said;
+    snprintf(said.text, sizeof said.text, "%s request%s", sli_say_count(requests).text,
+             requests == 1 ? "" : "s");
+    return said;
 }
 
 typedef struct formats_text {
@@ -59,13 +66,12 @@ static void print_heading(FILE *file, const sli_estimate_query *query) {
     sli_placement_text placement = sli_estimate_say_placement(&query->placement);
     char text[768];
     snprintf(text, sizeof text,
-             "%.200s · %s request%s of %s tokens · cache %s · weights %s%s%.100s%s%.100s%s%s",
-             query->architecture->name, sli_say_count(query->requests).text,
-             query->requests == 1 ? "" : "s", sli_say_count(query->tokens).text, query->cache->name,
-             say_weights(query).text, query->keep != NULL ? " · keep " : "",
-             query->keep != NULL ? query->keep : "", query->device != NULL ? " · " : "",
-             query->device != NULL ? query->device->id : "", is_placed ? " · " : "",
-             is_placed ? placement.text : "");
+             "%.200s · %s of %s tokens · cache %s · weights %s%s%.100s%s%.100s%s%s",
+             query->architecture->name, say_requests(query->requests).text,
+             sli_say_count(query->tokens).text, query->cache->name, say_weights(query).text,
+             query->keep != NULL ? " · keep " : "", query->keep != NULL ? query->keep : "",
+             query->device != NULL ? " · " : "", query->device != NULL ? query->device->id : "",
+             is_placed ? " · " : "", is_placed ? placement.text : "");
     sli_print_parts(file, text);
 }
 
@@ -207,8 +213,7 @@ static void print_handoff(FILE *file, const sli_estimate_handoff *handoff) {
 static void print_verdict(FILE *file, const sli_estimate_query *query,
                           const sli_estimate *estimate) {
     const sli_estimate_fit *fit = &estimate->fit;
-    fputs("    ", file);
-    print_requests(file, query->requests);
+    fprintf(file, "    %s", say_requests(query->requests).text);
     if (fit->max_requests == SLI_UNBOUNDED) {
         fprintf(file, " fit%s, and as many more as you like\n", query->requests == 1 ? "s" : "");
     } else if (fit->is_met) {

@@ -75,17 +75,13 @@ static sl_err set_cache(sli_estimate_input *input, const char *text) {
     return format != NULL ? SL_OK : SL_ERR_USAGE;
 }
 
-/* As vLLM calls it too. */
-static bool is_published(const char *text) {
-    return strcmp(text, "published") == 0 || strcmp(text, "auto") == 0;
-}
-
 static sl_err set_weights(sli_estimate_input *input, const char *text) {
-    const sli_weight_format *format = sli_weight_format_find(text);
-    if (format == NULL && !is_published(text)) {
+    int found = sli_choice_find(sli_weight_format_or_published,
+                                sli_weight_format_or_published_words, text);
+    if (found < 0) {
         return SL_ERR_USAGE;
     }
-    input->query.weights = format;
+    input->query.weights = found > 0 ? &sli_weight_formats[found - 1] : NULL;
     return SL_OK;
 }
 
@@ -469,22 +465,23 @@ int sli_estimate_input_set(sli_estimate_input *input, const sli_estimate_setting
     return err != SL_OK ? sli_report_failure(err, &input->diag) : 0;
 }
 
-void sli_estimate_describe_choices(FILE *file) {
-    fputs("\n## Formats of the cache (--kv)\n\n", file);
+sl_err sli_estimate_describe_choices(void) {
+    fputs("\n## Formats of the cache (--kv)\n\n", stdout);
     for (const sli_cache_format *format = sli_cache_formats; format->name != NULL; format++) {
-        fprintf(file, "    %-18s %s\n", format->name, format->help);
+        printf("    %-18s %s\n", format->name, format->help);
     }
-    fputs("\n## Formats of weights (--weights)\n\n", file);
-    fprintf(file, "    %-18s %s\n", "published", "as the file of the model says; also called auto");
+    fputs("\n## Formats of weights (--weights)\n\n", stdout);
+    printf("    %-18s %s\n", "published", "as the file of the model says; also called auto");
     for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {
-        fprintf(file, "    %-18s %s\n", format->name, format->help);
+        printf("    %-18s %s\n", format->name, format->help);
     }
-    fputs("\n## Methods that throw tokens out (--keep)\n\n", file);
-    sli_estimate_keep_describe(file);
-    fputs("\n## Kernels of attention (--attention-kernel)\n\n", file);
+    fputs("\n## Methods that throw tokens out (--keep)\n\n", stdout);
+    SL_TRY(sli_estimate_keep_describe());
+    fputs("\n## Kernels of attention (--attention-kernel)\n\n", stdout);
     for (const sli_attention_kernel *row = sli_attention_kernels; row->name != NULL; row++) {
-        fprintf(file, "    %-18s %s\n    %-18s %.1f %% of the peak in prefill: %s%s\n", row->name,
-                row->help, "", 100.0 * row->flops_share, row->is_assumed ? "assumed, " : "",
-                row->source);
+        printf("    %-18s %s\n    %-18s %.1f %% of the peak in prefill: %s%s\n", row->name,
+               row->help, "", 100.0 * row->flops_share, row->is_assumed ? "assumed, " : "",
+               row->source);
     }
+    return SL_OK;
 }

@@ -64,7 +64,8 @@ SL_NODISCARD sl_err sli_estimate_input_query(sli_estimate_input *input, sli_diag
 int sli_estimate_input_set(sli_estimate_input *input, const sli_estimate_setting *setting,
                            const char *text);
 
-/* The formats of cache and weights and the kernels of attention, for the page of the verb. */
-void sli_estimate_describe_choices(FILE *file);
+/* Prints the formats of cache and weights, the methods that throw tokens out and the kernels of
+ * attention, for the page of the verb. */
+SL_NODISCARD sl_err sli_estimate_describe_choices(void);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "cli/numbers.h"
-#include "model/params.h"
 #include "model/state.h"
 
 #include <stdarg.h>
@@ -61,13 +60,6 @@ static void remark_format(const sli_estimate_query *query, sli_remarks *remarks)
     }
 }
 
-static void remark_experts(const sli_estimate_query *query, sli_remarks *remarks) {
-    if (query->expert_weights != NULL && sli_params_fewest_experts(query->architecture) == 0) {
-        add(remarks, "expert-weights %s changes nothing: %s has no routed experts",
-            query->expert_weights->name, query->architecture->id);
-    }
-}
-
 static void remark_length(const sli_estimate_query *query, sli_remarks *remarks) {
     int64_t native_tokens = query->architecture->context_native_tokens;
     if (query->tokens > native_tokens) {
@@ -93,7 +85,6 @@ sli_remarks sli_estimate_remarks(const sli_estimate_query *query) {
     sli_remarks remarks = {.count = 0};
     remark_keep(query, &remarks);
     remark_format(query, &remarks);
-    remark_experts(query, &remarks);
     remark_length(query, &remarks);
     remark_prefix(query, &remarks);
     return remarks;

@@ -9,7 +9,7 @@
 
 #include "run/estimate.h"
 
-enum { SLI_REMARKS_MAX = 5 };
+enum { SLI_REMARKS_MAX = 4 };
 
 typedef struct sli_remarks {
     char texts[SLI_REMARKS_MAX][160];

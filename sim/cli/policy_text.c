@@ -41,3 +41,17 @@ void sli_policy_explain(const sli_named_type *type) {
         sli_schema_describe(type->section, NULL, stdout);
     }
 }
+
+sl_err sli_policies_tell(void (*tell)(const sli_plugins *plugins)) {
+    sli_arena arena = {0};
+    sli_diag diag = {0};
+    sli_plugins plugins;
+    sl_err err = sli_plugins_open(&arena, NULL, (sli_mark){0}, &diag, &plugins);
+    if (err == SL_OK) {
+        tell(&plugins);
+    }
+    sli_plugins_close(&plugins);
+    sli_diag_fini(&diag);
+    sli_arena_fini(&arena);
+    return err;
+}

@@ -1,5 +1,5 @@
 /*
- * What is said of policies: a line each, or all about one.
+ * What is said of policies: a line each, all about one, or what a page says of those built in.
  *
  * Floor cli. Prints to the standard output.
  */
@@ -13,5 +13,8 @@ void sli_policies_list(const sli_plugins *plugins, sl_policy_kind kind);
 
 /* Of a type in plugins->types with a policy: what it does, who described it, its keys. */
 void sli_policy_explain(const sli_named_type *type);
+
+/* Has something said of the policies that are built in. Fails only for lack of memory. */
+SL_NODISCARD sl_err sli_policies_tell(void (*tell)(const sli_plugins *plugins));
 
 #endif

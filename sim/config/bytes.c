@@ -1,5 +1,7 @@
 #include "config/bytes.h"
 
+#include "config/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,4 +32,11 @@ sli_reason sli_reason_of(int error) {
         snprintf(reason.text, sizeof reason.text, "error %d", error);
     }
     return reason;
+}
+
+sli_unread sli_unread_of(const char *name, int error) {
+    sli_unread unread;
+    snprintf(unread.text, sizeof unread.text, "cannot read '%s': %s", sli_excerpt_of(name).text,
+             sli_reason_of(error).text);
+    return unread;
 }

@@ -26,4 +26,12 @@ typedef struct sli_reason {
 
 sli_reason sli_reason_of(int error);
 
+/* `cannot read 'a.yaml': No such file or directory`, for a message where a key names the file; a
+ * long name is cut as in config/text.h. */
+typedef struct sli_unread {
+    char text[256];
+} sli_unread;
+
+sli_unread sli_unread_of(const char *name, int error);
+
 #endif

@@ -4,9 +4,7 @@
 #include "config/text.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 /* `dir/name.yaml` becomes `name`. */
 static const char *stem_of(sli_arena *arena, const char *path) {
@@ -91,12 +89,10 @@ static sl_err report_unknown(sli_arena *arena, const sli_embedded *table, const 
 }
 
 /* A file that a key names is missed where the key stands. */
-static sl_err check_readable(const char *path, sli_catalogue_site site, sli_diag *diag) {
-    if (site.key == NULL || access(path, R_OK) == 0) {
-        return SL_OK;
-    }
-    sli_diag_error(diag, site.mark, site.key, "cannot read '%s': %s", path, strerror(errno));
-    return SL_ERR_CONFIG;
+static sl_err read_path(sli_arena *arena, const char *path, sli_catalogue_site site, sli_diag *diag,
+                        sli_node **root) {
+    return site.key == NULL ? sli_tree_read_file(arena, path, diag, root)
+                            : sli_tree_read_asked(arena, path, site.mark, site.key, diag, root);
 }
 
 sl_err sli_catalogue_read(sli_arena *arena, const sli_embedded *table, const char *noun,
@@ -105,8 +101,7 @@ sl_err sli_catalogue_read(sli_arena *arena, const sli_embedded *table, const cha
     sli_node *tree = NULL;
     const char *stem = NULL;
     if (sli_is_path(name_or_path)) {
-        SL_TRY(check_readable(name_or_path, site, diag));
-        SL_TRY(sli_tree_read_file(arena, name_or_path, diag, &tree));
+        SL_TRY(read_path(arena, name_or_path, site, diag, &tree));
         stem = stem_of(arena, name_or_path);
     } else {
         const sli_embedded *row = sli_embedded_find(table, name_or_path);

@@ -113,6 +113,10 @@ SL_NODISCARD sl_err sli_schema_resolve(sli_arena *arena, const sli_section *sect
                                        const void *context, sli_node *root, sli_diag *diag,
                                        void *values);
 
+/* The index of a choice, by its name or by a word for it (NULL = there are none); -1 when the text
+ * is neither. As a schema reads one. O(names). */
+int sli_choice_find(const char *const *choices, const sl_word *words, const char *text);
+
 /* The node of a dotted path in a resolved tree, for later messages about it; NULL if absent. */
 const sli_node *sli_tree_path(const sli_node *root, const char *path);
 

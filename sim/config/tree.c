@@ -32,8 +32,7 @@ static sl_err cannot_read(sli_diag *diag, const request *asker, const char *name
         sli_diag_error(diag, asker->mark, NULL, "cannot be read: %s", sli_reason_of(error).text);
         return SL_ERR_CONFIG;
     }
-    sli_path_error(diag, asker->path, asker->mark, "cannot read '%s': %s",
-                   sli_excerpt_of(name).text, sli_reason_of(error).text);
+    sli_path_error(diag, asker->path, asker->mark, "%s", sli_unread_of(name, error).text);
     return SL_ERR_CONFIG;
 }
 
@@ -195,14 +194,28 @@ static sl_err read_chain(sli_arena *arena, const source *file, const char *text,
     return SL_OK;
 }
 
+static sl_err read_first(sli_arena *arena, const char *name, const request *asker, sli_diag *diag,
+                         sli_node **root) {
+    sl_err err = read_named(arena, name, NULL, asker, diag, root);
+    return diag->is_out_of_memory ? SL_ERR_NOMEM : err;
+}
+
 sl_err sli_tree_read_file(sli_arena *arena, const char *path, sli_diag *diag, sli_node **root) {
     const char *name = sli_arena_strdup(arena, path);
     if (name == NULL) {
         return SL_ERR_NOMEM;
     }
-    request asker = {.mark = {.file = name}};
-    sl_err err = read_named(arena, name, NULL, &asker, diag, root);
-    return diag->is_out_of_memory ? SL_ERR_NOMEM : err;
+    return read_first(arena, name, &(request){.mark = {.file = name}}, diag, root);
+}
+
+sl_err sli_tree_read_asked(sli_arena *arena, const char *path, sli_mark mark, const char *key,
+                           sli_diag *diag, sli_node **root) {
+    const char *name = sli_arena_strdup(arena, path);
+    if (name == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    sli_path asked = {.key = key};
+    return read_first(arena, name, &(request){.mark = mark, .path = &asked}, diag, root);
 }
 
 sl_err sli_tree_read_text(sli_arena *arena, const char *name, const char *text, size_t length,

@@ -48,6 +48,10 @@ typedef struct sli_node {
 SL_NODISCARD sl_err sli_tree_read_file(sli_arena *arena, const char *path, sli_diag *diag,
                                        sli_node **root);
 
+/* The same of a file that a key asks for, which is where it is missed if it cannot be read. */
+SL_NODISCARD sl_err sli_tree_read_asked(sli_arena *arena, const char *path, sli_mark mark,
+                                        const char *key, sli_diag *diag, sli_node **root);
+
 /* Reads a text; `name` stands for the file in messages, extends is relative to its directory. */
 SL_NODISCARD sl_err sli_tree_read_text(sli_arena *arena, const char *name, const char *text,
                                        size_t length, sli_diag *diag, sli_node **root);

@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "config/absolute.h"
+#include "config/schema.h"
 
 #include <float.h>
 #include <math.h>
@@ -52,31 +53,40 @@ sli_phrase sli_value_hint(const char *word, const char *const *candidates, size_
     return phrase;
 }
 
-/* The words of a numeric parameter as an array for sli_join and sli_nearest. */
-static sl_err list_words(sli_arena *arena, const sl_word *words, const char *const **names,
-                         size_t *count) {
-    size_t n = 0;
-    while (words != NULL && words[n].word != NULL) {
-        n++;
-    }
-    const char **array = sli_arena_array(arena, n, sizeof *array);
-    if (array == NULL) {
-        return SL_ERR_NOMEM;
-    }
-    for (size_t i = 0; i < n; i++) {
-        array[i] = words[i].word;
-    }
-    *names = array;
-    *count = n;
-    return SL_OK;
-}
-
 static size_t count_choices(const char *const *choices) {
     size_t count = 0;
-    while (choices[count] != NULL) {
+    while (choices != NULL && choices[count] != NULL) {
         count++;
     }
     return count;
+}
+
+static size_t count_words(const sl_word *words) {
+    size_t count = 0;
+    while (words != NULL && words[count].word != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/* The choices of a parameter and then its words, as an array for sli_join and sli_nearest. */
+static sl_err list_names(sli_arena *arena, const sl_param *param, const char *const **names,
+                         size_t *count) {
+    size_t choices = param->type == SL_TYPE_CHOICE ? count_choices(param->choices) : 0;
+    size_t words = count_words(param->words);
+    const char **array = sli_arena_array(arena, choices + words, sizeof *array);
+    if (array == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < choices; i++) {
+        array[i] = param->choices[i];
+    }
+    for (size_t i = 0; i < words; i++) {
+        array[choices + i] = param->words[i].word;
+    }
+    *names = array;
+    *count = choices + words;
+    return SL_OK;
 }
 
 /* --- Ranges -------------------------------------------------------------------------------- */
@@ -152,7 +162,7 @@ static sl_err refuse_number(sli_arena *arena, const sl_param *param, const sli_n
                             const sli_path *path, sli_diag *diag) {
     const char *const *words = NULL;
     size_t word_count = 0;
-    SL_TRY(list_words(arena, param->words, &words, &word_count));
+    SL_TRY(list_names(arena, param, &words, &word_count));
     const char *expected = expected_number(arena, param, words, word_count);
     if (expected == NULL) {
         return SL_ERR_NOMEM;
@@ -270,25 +280,46 @@ static sl_err read_bool(const sl_param *param, const sli_node *node, const sli_p
     return SL_OK;
 }
 
-static sl_err read_choice(sli_arena *arena, const sl_param *param, const sli_node *node,
-                          const sli_path *path, sli_diag *diag, char *values) {
-    size_t count = count_choices(param->choices);
-    bool is_word = node->kind == SLI_NODE_SCALAR;
-    for (size_t i = 0; is_word && i < count; i++) {
-        if (strcmp(param->choices[i], node->text) == 0) {
-            int index = (int)i;
-            memcpy(values + param->offset, &index, sizeof index);
-            return SL_OK;
+int sli_choice_find(const char *const *choices, const sl_word *words, const char *text) {
+    for (size_t i = 0; choices[i] != NULL; i++) {
+        if (strcmp(choices[i], text) == 0) {
+            return (int)i;
         }
     }
-    const char *names = sli_join(arena, param->choices, count);
-    if (names == NULL) {
+    for (const sl_word *word = words; word != NULL && word->word != NULL; word++) {
+        if (strcmp(word->word, text) == 0) {
+            return (int)word->value;
+        }
+    }
+    return -1;
+}
+
+static sl_err refuse_choice(sli_arena *arena, const sl_param *param, const sli_node *node,
+                            const sli_path *path, sli_diag *diag) {
+    const char *const *names = NULL;
+    size_t count = 0;
+    SL_TRY(list_names(arena, param, &names, &count));
+    const char *own_names = sli_join(arena, param->choices, count_choices(param->choices));
+    if (own_names == NULL) {
         return SL_ERR_NOMEM;
     }
-    sli_path_error(diag, path, node->mark, "expected one of %s; found %s%s", names,
+    bool is_word = node->kind == SLI_NODE_SCALAR;
+    sli_path_error(diag, path, node->mark, "expected one of %s; found %s%s", own_names,
                    sli_value_found(node).text,
-                   is_word ? sli_value_hint(node->text, param->choices, count).text : "");
+                   is_word ? sli_value_hint(node->text, names, count).text : "");
     return SL_ERR_CONFIG;
+}
+
+static sl_err read_choice(sli_arena *arena, const sl_param *param, sli_node *node,
+                          const sli_path *path, sli_diag *diag, char *values) {
+    bool is_word = node->kind == SLI_NODE_SCALAR;
+    int index = is_word ? sli_choice_find(param->choices, param->words, node->text) : -1;
+    if (index < 0) {
+        return refuse_choice(arena, param, node, path, diag);
+    }
+    node->text = param->choices[index];
+    memcpy(values + param->offset, &index, sizeof index);
+    return SL_OK;
 }
 
 static sl_err read_string(const sl_param *param, const sli_node *node, const sli_path *path,
@@ -334,7 +365,7 @@ sl_err sli_value_read(sli_arena *arena, const sl_param *param, sli_node *node, c
 static sl_err describe_number(sli_arena *arena, const sl_param *param, const char **text) {
     const char *const *words = NULL;
     size_t word_count = 0;
-    SL_TRY(list_words(arena, param->words, &words, &word_count));
+    SL_TRY(list_names(arena, param, &words, &word_count));
     const char *expected = expected_number(arena, param, words, word_count);
     if (expected == NULL) {
         return SL_ERR_NOMEM;
@@ -342,6 +373,21 @@ static sl_err describe_number(sli_arena *arena, const sl_param *param, const cha
     sli_phrase range = range_of(param);
     *text = sli_arena_printf(arena, "%s%s%s", expected, range.text[0] != '\0' ? ", " : "",
                              range.text);
+    return *text != NULL ? SL_OK : SL_ERR_NOMEM;
+}
+
+static sl_err describe_choice(sli_arena *arena, const sl_param *param, const char **text) {
+    const char *const *names = NULL;
+    size_t count = 0;
+    size_t own_count = count_choices(param->choices);
+    SL_TRY(list_names(arena, param, &names, &count));
+    const char *own = sli_join(arena, names, own_count);
+    const char *others = sli_join(arena, names + own_count, count - own_count);
+    if (own == NULL || others == NULL) {
+        return SL_ERR_NOMEM;
+    }
+    *text = sli_arena_printf(arena, "one of %s%s%s", own, count > own_count ? "; also " : "",
+                             others);
     return *text != NULL ? SL_OK : SL_ERR_NOMEM;
 }
 
@@ -353,11 +399,8 @@ sl_err sli_value_describe(sli_arena *arena, const sl_param *param, const char **
     case SL_TYPE_INT:
     case SL_TYPE_REAL:
         return describe_number(arena, param, text);
-    case SL_TYPE_CHOICE: {
-        const char *names = sli_join(arena, param->choices, count_choices(param->choices));
-        *text = names != NULL ? sli_arena_printf(arena, "one of %s", names) : NULL;
-        return *text != NULL ? SL_OK : SL_ERR_NOMEM;
-    }
+    case SL_TYPE_CHOICE:
+        return describe_choice(arena, param, text);
     case SL_TYPE_STRING:
         *text = "a text";
         return SL_OK;

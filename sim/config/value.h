@@ -12,8 +12,8 @@
 #include "sluice/param.h"
 
 /*
- * Checks the node and stores its value at values + param->offset; a path becomes absolute in the
- * node too. A mistake goes to diag (SL_ERR_CONFIG).
+ * Checks the node and stores its value at values + param->offset. In the node a path becomes
+ * absolute, and a choice goes by its own name. A mistake goes to diag (SL_ERR_CONFIG).
  */
 SL_NODISCARD sl_err sli_value_read(sli_arena *arena, const sl_param *param, sli_node *node,
                                    const sli_path *path, sli_diag *diag, char *values);

@@ -96,12 +96,38 @@ static bool is_single(const char *module) {
     return at != NULL && isdigit((unsigned char)at[strlen("layers.")]);
 }
 
-/* Routers and norms are too small to count, and other modalities are not modelled. */
+/* Of a name, or of one of several ways that a pattern has for a part of one: `gate` and `up` are no
+ * names in `(gate|up)_proj`. */
+static bool is_of_name(char character) {
+    return isalnum((unsigned char)character) || character == '_' || character == '|';
+}
+
+/* `gate` in `model.layers.3.mlp.gate`, in `re:.*mlp\.gate$` and in `*.gate.*`, but not in
+ * `mlp.gate_up_proj`. */
+static bool has_whole(const char *module, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = strstr(module, name); at != NULL; at = strstr(at + 1, name)) {
+        bool begins = at == module || !is_of_name(at[-1]);
+        if (begins && !is_of_name(at[length])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Routers, norms and short convolutions are too small to count, and other modalities are not
+ * modelled. */
 static bool is_small(const char *module) {
-    static const char *const parts[] = {"gate",   "router",    "norm",  "score", "vis",    "mm_",
-                                        "multi_", "projector", "audio", "mtp",   "eh_proj"};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (has(module, parts[i]) && !has(module, "gate_proj") && !has(module, "(gate|")) {
+    static const char *const names[] = {"gate", "shared_expert_gate", "router", "conv1d", NULL};
+    static const char *const parts[] = {"norm",      "score", "vis", "mm_",     "multi_modal",
+                                        "projector", "audio", "mtp", "eh_proj", NULL};
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (has_whole(module, names[i])) {
+            return true;
+        }
+    }
+    for (size_t i = 0; parts[i] != NULL; i++) {
+        if (has(module, parts[i])) {
             return true;
         }
     }
@@ -120,7 +146,7 @@ static bool leave_out(sli_import_weights *weights, const char *module, const cha
         weights->attention = plain;
     } else if (has(module, "lm_head") || has(module, "embed")) {
         weights->embeddings = plain;
-    } else if (has(module, "shared_expert") || has(module, "mlp")) {
+    } else if (has(module, "shared_expert") || (has(module, "mlp") && !has(module, "experts"))) {
         weights->other = plain;
     } else {
         return false;
@@ -166,16 +192,17 @@ static void read_quantisation(sli_fields *fields, sli_import_weights *weights) {
     const char *plain = weights->other;
     const char *method = sli_fields_text_or(quantisation, "quant_method", NULL);
     const char *detail = sli_fields_text_or(quantisation, "quant_algo|format", method);
-    const char *integers = find_integers(quantisation);
     const char *format = find_format(detail);
-    format = format != NULL ? format : integers != NULL ? integers : find_format(method);
+    format = format != NULL ? format : find_integers(quantisation);
+    format = format != NULL ? format : find_format(method);
     if (format == NULL) {
         sli_fields_warn(fields, name, "what '%s' does to weights is not known; counted in %s",
                         detail != NULL ? detail : "no quant_method", plain);
     } else {
         bool is_for_experts = method != NULL && strcmp(method, "mxfp4") == 0;
-        *weights = (sli_import_weights){.experts = format,
-                                        .other = is_for_experts ? plain : format};
+        const char *linear = is_for_experts ? plain : format;
+        *weights = (sli_import_weights){
+            .experts = format, .attention = linear, .embeddings = linear, .other = linear};
         leave_all_out(quantisation, weights, plain);
     }
     sli_fields_skip_rest(quantisation); /* how to read tensors */

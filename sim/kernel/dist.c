@@ -59,30 +59,3 @@ int64_t sli_dist_draw(const sli_dist *dist, sli_rng *rng) {
     SL_ASSERT(false); /* no such kind */
     return 1;
 }
-
-/* Between two points the values are spread evenly, so each stretch has the mean of its ends. */
-static double quantiles_mean(const sli_dist *dist) {
-    double mean = 0.0;
-    for (size_t i = 1; i < dist->quantile_count; i++) {
-        const sli_quantile *from = &dist->quantiles[i - 1];
-        const sli_quantile *to = &dist->quantiles[i];
-        mean += (to->frac - from->frac) * ((double)from->value + (double)to->value) / 2.0;
-    }
-    return mean;
-}
-
-double sli_dist_mean(const sli_dist *dist) {
-    switch (dist->kind) {
-    case SLI_DIST_FIXED:
-        return (double)dist->value;
-    case SLI_DIST_UNIFORM:
-        return ((double)dist->min + (double)dist->max) / 2.0;
-    case SLI_DIST_EXPONENTIAL:
-    case SLI_DIST_LOGNORMAL:
-        return dist->mean;
-    case SLI_DIST_QUANTILES:
-        return quantiles_mean(dist);
-    }
-    SL_ASSERT(false); /* no such kind */
-    return 0.0;
-}

@@ -39,7 +39,4 @@ typedef struct sli_dist {
 /* A whole number >= 1, rounded to nearest. */
 int64_t sli_dist_draw(const sli_dist *dist, sli_rng *rng);
 
-/* The mean of the unrounded variable. */
-double sli_dist_mean(const sli_dist *dist);
-
 #endif

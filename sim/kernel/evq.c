@@ -213,7 +213,3 @@ bool sli_evq_pop(sli_evq *queue, sli_event *event) {
     remove_at(queue, 0);
     return true;
 }
-
-size_t sli_evq_count(const sli_evq *queue) {
-    return queue->heap_count;
-}

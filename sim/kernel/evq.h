@@ -65,6 +65,4 @@ const sli_event *sli_evq_peek(const sli_evq *queue);
 /* Takes the next event out; false when the queue is empty. */
 bool sli_evq_pop(sli_evq *queue, sli_event *event);
 
-size_t sli_evq_count(const sli_evq *queue);
-
 #endif

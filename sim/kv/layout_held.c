@@ -9,13 +9,12 @@
 
 /* ---- What a context holds ---- */
 
-/* The blocks in front of the first one that a token behind `tokens` looks back at. */
-static int64_t passed_blocks(const sli_group *group, int64_t tokens) {
+int64_t sli_group_passed_blocks(const sli_group *group, int64_t tokens) {
     switch (group->kind) {
     case SLI_GROUP_SLIDING:
-        return sli_max_i64(0, tokens - group->span_tokens + 1) / group->block_tokens;
+        return sli_max_i64(0, tokens - (group->span_tokens - 1)) / group->block_tokens;
     case SLI_GROUP_CHUNKED:
-        return tokens / group->span_tokens * (group->span_tokens / group->block_tokens);
+        return (tokens - tokens % group->span_tokens) / group->block_tokens;
     case SLI_GROUP_GROWING:
     case SLI_GROUP_STATE:
     case SLI_GROUP_FIXED:
@@ -43,7 +42,7 @@ int64_t sli_group_request_step_blocks(const sli_group *group, int64_t prompt_tok
     case SLI_GROUP_CHUNKED:
         break;
     }
-    return begun_blocks - passed_blocks(group, tokens);
+    return begun_blocks - sli_group_passed_blocks(group, tokens);
 }
 
 /* A context that is all prompt. */
@@ -277,7 +276,7 @@ int64_t sli_layout_reserved_pages(const sli_layout *layout, int64_t tokens) {
 /* Bytes of a group that come with its tokens or its state; 0 of those that are counted store by
  * store: entries that end inside a block, and what a reserved window has use for. */
 static int64_t held_bytes(const sli_group *group, int64_t tokens) {
-    int64_t passed_tokens = passed_blocks(group, tokens) * group->block_tokens;
+    int64_t passed_tokens = sli_group_passed_blocks(group, tokens) * group->block_tokens;
     switch (group->kind) {
     case SLI_GROUP_SLIDING:
     case SLI_GROUP_CHUNKED:

@@ -25,6 +25,10 @@
 
 #include "kv/layout.h"
 
+/* The blocks in front of the first one that a token behind `tokens` looks back at: of windows and
+ * chunks; 0 of others. */
+int64_t sli_group_passed_blocks(const sli_group *group, int64_t tokens);
+
 /* Blocks of a group that a context of `tokens` computed tokens holds between steps, and while a
  * step computes those behind them up to `end_tokens`. Here and below a kept group takes all tokens
  * for the prompt, but where the prompt is given. */

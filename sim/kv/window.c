@@ -7,21 +7,14 @@
 
 /* ---- The rule of a group ---- */
 
+static bool is_state(const sli_group *group) {
+    return group->kind == SLI_GROUP_STATE;
+}
+
 /* The first block that is kept between steps. */
 static int64_t first_kept(const sli_group *group, int64_t tokens) {
-    switch (group->kind) {
-    case SLI_GROUP_SLIDING:
-        return sli_max_i64(0, tokens - (group->span_tokens - 1)) / group->block_tokens;
-    case SLI_GROUP_CHUNKED:
-        return (tokens - tokens % group->span_tokens) / group->block_tokens;
-    case SLI_GROUP_STATE:
-        return sli_max_i64(0, tokens - 1) / group->block_tokens;
-    case SLI_GROUP_GROWING:
-    case SLI_GROUP_FIXED:
-    case SLI_GROUP_KEPT:
-        break;
-    }
-    return 0;
+    return is_state(group) ? sli_max_i64(0, tokens - 1) / group->block_tokens
+                           : sli_group_passed_blocks(group, tokens);
 }
 
 static int64_t blocks_for(const sli_group *group, int64_t slots) {
@@ -54,10 +47,6 @@ static int64_t end_for(const sli_window *window, const sli_group *group, int64_t
         break;
     }
     return blocks_for(group, tokens);
-}
-
-static bool is_state(const sli_group *group) {
-    return group->kind == SLI_GROUP_STATE;
 }
 
 /* Blocks with something in them. */

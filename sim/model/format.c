@@ -1,9 +1,9 @@
 #include "model/format.h"
 
 #include "base/divide.h"
+#include "config/schema.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #define ROW(elements, bytes, more)                                                                 \
     { .group_elements = (elements), .group_bytes = (bytes), .row_bytes = (more) }
@@ -131,43 +131,46 @@ const sli_cache_format sli_cache_formats[] = {
     {.name = NULL},
 };
 
-/* What engines call them, vLLM's --kv-cache-dtype and --dtype. All 16-bit types weigh the same, and
- * so do both of 8 bits; `auto` is the type of the weights, which are in bf16 before anything else
- * is said. */
-typedef struct alias {
-    const char *name;
-    const char *format;
-} alias;
+const char *const sli_cache_format_names[] = {"bf16",
+                                              "fp8",
+                                              "int8",
+                                              "q8_0",
+                                              "q4_0",
+                                              "nvfp4",
+                                              "mxfp4",
+                                              "6bit",
+                                              "kivi4",
+                                              "kivi2",
+                                              "kivi4_r32",
+                                              "kivi2_r32",
+                                              "kvquant_nuq4",
+                                              "kvquant_nuq3",
+                                              "kvquant_nuq2",
+                                              "turboquant_3.5",
+                                              "turboquant_2.5",
+                                              "turboquant_k8v4",
+                                              "turboquant_4bit_nc",
+                                              "turboquant_k3v4_nc",
+                                              "turboquant_3bit_nc",
+                                              "fp8_ds_mla",
+                                              "fp8_ds_mla_mxfp4",
+                                              NULL};
 
-static const alias cache_aliases[] = {
-    {"auto", "bf16"},    {"bfloat16", "bf16"}, {"fp16", "bf16"},
-    {"float16", "bf16"}, {"half", "bf16"},     {"fp8_e4m3", "fp8"},
-    {"fp8_e5m2", "fp8"}, {"fp8_inc", "fp8"},   {NULL, NULL},
-};
-
-static const alias weight_aliases[] = {
-    {"bfloat16", "bf16"}, {"fp16", "bf16"},    {"float16", "bf16"}, {"half", "bf16"},
-    {"fp8_e4m3", "fp8"},  {"fp8_e5m2", "fp8"}, {NULL, NULL},
-};
-
-/* The name itself where it is no alias. */
-static const char *unalias(const alias *aliases, const char *name) {
-    for (; aliases->name != NULL; aliases++) {
-        if (strcmp(aliases->name, name) == 0) {
-            return aliases->format;
-        }
+/* What engines call the first two formats of either table, vLLM's --kv-cache-dtype and --dtype. All
+ * 16-bit types weigh the same, and so do both of 8 bits. `auto` of the cache is the type that a
+ * model computes in, which has 16 bits whatever its weights are packed in; `auto` of the weights is
+ * what its checkpoint has. */
+#define ENGINE_NAMES(bf16, fp8)                                                                    \
+    {"bfloat16", bf16}, {"fp16", bf16}, {"float16", bf16}, {"half", bf16}, {"fp8_e4m3", fp8}, {    \
+        "fp8_e5m2", fp8                                                                            \
     }
-    return name;
-}
+
+const sl_word sli_cache_format_words[] = {
+    {"auto", 0}, ENGINE_NAMES(0, 1), {"fp8_inc", 1}, {NULL, 0}};
 
 const sli_cache_format *sli_cache_format_find(const char *name) {
-    name = unalias(cache_aliases, name);
-    for (const sli_cache_format *format = sli_cache_formats; format->name != NULL; format++) {
-        if (strcmp(format->name, name) == 0) {
-            return format;
-        }
-    }
-    return NULL;
+    int found = sli_choice_find(sli_cache_format_names, sli_cache_format_words, name);
+    return found >= 0 ? &sli_cache_formats[found] : NULL;
 }
 
 int64_t sli_format_row_bytes(const sli_cache_format *format, sli_row_sort sort, int64_t heads,
@@ -265,15 +268,15 @@ const sli_weight_format sli_weight_formats[] = {
     "bf16", "fp8", "int8", "q8_0", "q4_0", "int4", "nvfp4", "mxfp4", "q1_0", NULL
 
 const char *const sli_weight_format_names[] = {WEIGHT_FORMAT_NAMES};
+const sl_word sli_weight_format_words[] = {ENGINE_NAMES(0, 1), {NULL, 0}};
+
 const char *const sli_weight_format_or_same[] = {"same", WEIGHT_FORMAT_NAMES};
+const sl_word sli_weight_format_or_same_words[] = {ENGINE_NAMES(1, 2), {NULL, 0}};
+
 const char *const sli_weight_format_or_published[] = {"published", WEIGHT_FORMAT_NAMES};
+const sl_word sli_weight_format_or_published_words[] = {{"auto", 0}, ENGINE_NAMES(1, 2), {NULL, 0}};
 
 const sli_weight_format *sli_weight_format_find(const char *name) {
-    name = unalias(weight_aliases, name);
-    for (const sli_weight_format *format = sli_weight_formats; format->name != NULL; format++) {
-        if (strcmp(format->name, name) == 0) {
-            return format;
-        }
-    }
-    return NULL;
+    int found = sli_choice_find(sli_weight_format_names, sli_weight_format_words, name);
+    return found >= 0 ? &sli_weight_formats[found] : NULL;
 }

@@ -10,6 +10,8 @@
 #ifndef SLUICE_MODEL_FORMAT_H
 #define SLUICE_MODEL_FORMAT_H
 
+#include "sluice/param.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -53,7 +55,12 @@ typedef struct sli_cache_format {
 /* Ends with a row whose name is NULL; the first is bf16. */
 extern const sli_cache_format sli_cache_formats[];
 
-/* The format of a name, its own or one that engines have for it (fp8_e4m3, fp16, auto), or NULL. */
+/* Their names in the same order, NULL behind the last, for schemas; and what engines call them
+ * (fp8_e4m3, fp16; `auto`, the type that a model computes in, is bf16). */
+extern const char *const sli_cache_format_names[];
+extern const sl_word sli_cache_format_words[];
+
+/* The format of a name or a word for it, or NULL. O(names). */
 const sli_cache_format *sli_cache_format_find(const char *name);
 
 /* The first format that stores rows of the given sorts like this one, often itself: kivi2 leaves
@@ -90,13 +97,16 @@ typedef struct sli_weight_format {
 /* Ends with a row whose name is NULL; the first is bf16. */
 extern const sli_weight_format sli_weight_formats[];
 
-/* Their names in the same order, NULL behind the last, for schemas; and behind a word of its own in
- * front: as all other weights, as the model is published. */
+/* Their names in the same order, NULL behind the last, for schemas, and what engines call them; and
+ * both behind a name in front: as all other weights, as the model is published (also `auto`). */
 extern const char *const sli_weight_format_names[];
+extern const sl_word sli_weight_format_words[];
 extern const char *const sli_weight_format_or_same[];
+extern const sl_word sli_weight_format_or_same_words[];
 extern const char *const sli_weight_format_or_published[];
+extern const sl_word sli_weight_format_or_published_words[];
 
-/* The format of a name, its own or one that engines have for it (fp16), or NULL. */
+/* The format of a name or a word for it, or NULL. O(names). */
 const sli_weight_format *sli_weight_format_find(const char *name);
 
 #endif

@@ -1,6 +1,7 @@
 #include "model/growth.h"
 
 #include "base/check.h"
+#include "base/triangle.h"
 
 sli_growth sli_growth_constant(int64_t rows) {
     return (sli_growth){.kind = SLI_GROWTH_CONSTANT, .step_tokens = 1, .cap_rows = rows};
@@ -66,16 +67,11 @@ int64_t sli_growth_last(const sli_growth *growth, int64_t tokens) {
     return tokens > 0 ? sli_kept_seen(growth->kept, prompt_tokens, tokens) : 0;
 }
 
-/* 1 + 2 + ... + n */
-static int64_t triangle(int64_t n) {
-    return n % 2 == 0 ? n / 2 * (n + 1) : (n + 1) / 2 * n;
-}
-
 /* The sum of floor(t / step) over 0 .. tokens. */
 static int64_t sum_steps(int64_t tokens, int64_t step) {
     int64_t full = (tokens + 1) / step; /* the values 0 .. full - 1 occur `step` times each */
     int64_t rest = (tokens + 1) % step; /* and the value `full` so often */
-    return step * triangle(full - 1) + rest * full;
+    return step * sli_triangle(full - 1) + rest * full;
 }
 
 /* The sum over 1 .. tokens. */
@@ -91,7 +87,7 @@ static int64_t sum_to(const sli_growth *growth, int64_t tokens) {
         return sum_steps(bend, step) + (has_bend ? (tokens - bend) * growth->cap_rows : 0);
     }
     case SLI_GROWTH_SAWTOOTH:
-        return tokens / step * triangle(step) + triangle(tokens % step);
+        return tokens / step * sli_triangle(step) + sli_triangle(tokens % step);
     case SLI_GROWTH_KEPT:
         SL_ASSERT(false);
     }

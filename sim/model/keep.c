@@ -23,6 +23,15 @@ static bool keeps_all(const sli_part_facts *facts) {
     return false;
 }
 
+int64_t sli_keep_layers(const sli_architecture *architecture) {
+    const sli_layer_run *runs = architecture->layers.rows;
+    int64_t layers = 0;
+    for (size_t i = 0; i < architecture->layers.count; i++) {
+        layers += sli_keep_cuts(runs[i].mixer) ? runs[i].count : 0;
+    }
+    return layers;
+}
+
 sl_err sli_keep_can_cut(const sli_architecture *whole, char *why, size_t why_bytes) {
     const sli_layer_run *runs = whole->layers.rows;
     bool has_any = false;
@@ -82,7 +91,7 @@ static void add_prompt_work(const sli_gqa *gqa, const sl_keep_work *work, sli_gr
                                                  seen, gqa->q_heads});
     }
     if (work->observed_tokens > 0) {
-        sli_growth observed = sli_growth_constant(work->observed_tokens);
+        sli_growth observed = sli_growth_capped(work->observed_tokens);
         sli_facts_prefill(facts,
                           (sli_core_work){"second look", pair_flops, observed, gqa->q_heads});
     }

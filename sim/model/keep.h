@@ -17,7 +17,10 @@
  *     rotation       3 d k FLOPs a row and decode step: 6 for each pair of elements
  *     scores         q FLOPs a row and decode step, and 4 k bytes that are read and written
  *     second look    2 d q FLOPs a pair of a query and a key of the prompt that is weighed again,
- *                    and q for the sum; observed_tokens pairs for each token of the prompt
+ *                    and q for the sum. The last W = observed_tokens queries see each key that does
+ *                    not stand behind them: the i-th key from the end has min(i, W) pairs, counted
+ *                    here at the i-th token; a prompt of P tokens has W P - W (W - 1) / 2, or P (P +
+ *                    1) / 2 if it is shorter than W
  *     pooling        q FLOPs a token of the prompt and token of the kernel
  *
  * The scores lie outside of the pages: they are small beside keys and values. Reading all keys of a
@@ -42,8 +45,9 @@ typedef struct sli_keep {
  */
 SL_NODISCARD sl_err sli_keep_can_cut(const sli_architecture *whole, char *why, size_t why_bytes);
 
-/* Whether a method cuts the layers of a mixer. */
+/* Whether a method cuts the layers of a mixer, and how many layers of a model it cuts. */
 bool sli_keep_cuts(const sli_layer_part *mixer);
+int64_t sli_keep_layers(const sli_architecture *architecture);
 
 /* The architecture with a method, in the arena; sli_keep_can_cut and sli_kept_is_valid hold. The
  * whole one outlives it, and so does the name. Fails only for lack of memory. */

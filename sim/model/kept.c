@@ -1,20 +1,42 @@
 #include "model/kept.h"
 
 #include "base/check.h"
+#include "base/divide.h"
 #include "base/minmax.h"
+#include "base/triangle.h"
+#include "model/growth.h"
+
+static bool is_count_or_none(int64_t value) {
+    return value >= 1 && (value <= SLI_GROWTH_TOKENS_MAX || value == INT64_MAX);
+}
 
 bool sli_kept_is_valid(const sl_kept *kept) {
     bool is_share = kept->share_ppm >= 1 && kept->share_ppm <= SL_WHOLE_PPM;
-    if (!is_share || kept->cap_rows < 1 || kept->drop_rows < 0) {
+    if (!is_share || !is_count_or_none(kept->cap_rows) || kept->drop_rows < 0) {
         return false;
     }
     return kept->drop_rows > 0
-               ? kept->share_ppm == SL_WHOLE_PPM && kept->drop_rows <= kept->cap_rows
-               : kept->row_tokens >= 1;
+               ? kept->share_ppm == SL_WHOLE_PPM && kept->drop_rows <= SLI_GROWTH_TOKENS_MAX &&
+                     kept->drop_rows <= kept->cap_rows
+               : is_count_or_none(kept->row_tokens);
+}
+
+/* Who drops keeps all until the cap is passed. */
+sl_kept sli_kept_within(const sl_kept *kept, int64_t longest_tokens) {
+    sl_kept plain = *kept;
+    if (plain.cap_rows > longest_tokens) {
+        plain.cap_rows = INT64_MAX;
+        plain.row_tokens = plain.drop_rows > 0 ? 1 : plain.row_tokens;
+        plain.drop_rows = 0;
+    }
+    if (plain.drop_rows == 0 && plain.row_tokens > longest_tokens) {
+        plain.row_tokens = INT64_MAX;
+    }
+    return plain;
 }
 
 int64_t sli_kept_of_prompt(const sl_kept *kept, int64_t tokens) {
-    int64_t share = (tokens * kept->share_ppm + SL_WHOLE_PPM - 1) / SL_WHOLE_PPM;
+    int64_t share = sli_divide_up(tokens * kept->share_ppm, SL_WHOLE_PPM);
     return sli_min_i64(share, kept->cap_rows);
 }
 
@@ -55,18 +77,13 @@ int64_t sli_kept_seen(const sl_kept *kept, int64_t prompt_tokens, int64_t positi
 
 /* ---- Sums ---- */
 
-/* 1 + 2 + ... + n */
-static int64_t triangle(int64_t n) {
-    return n % 2 == 0 ? n / 2 * (n + 1) : (n + 1) / 2 * n;
-}
-
 /* The sum of floor((a i + b) / m) over i = 0 .. n - 1. As Euclid's algorithm: whole parts of a / m
  * and b / m are summed at once, what is left is counted by the other coordinate, where m and a
  * change places (Graham, Knuth and Patashnik, Concrete Mathematics, 2nd ed., 3.5). */
 static int64_t sum_floors(int64_t n, int64_t m, int64_t a, int64_t b) {
     int64_t sum = 0;
     while (n > 0) {
-        sum += triangle(n - 1) * (a / m) + n * (b / m);
+        sum += sli_triangle(n - 1) * (a / m) + n * (b / m);
         a %= m;
         b %= m;
         int64_t top = a * n + b;
@@ -93,17 +110,18 @@ static int64_t sum_dropping(const sl_kept *kept, int64_t n) {
     int64_t cap = kept->cap_rows;
     int64_t drop = kept->drop_rows;
     if (n <= cap) {
-        return triangle(n);
+        return sli_triangle(n);
     }
     int64_t rounds = (n - cap) / drop;
     int64_t rest = (n - cap) % drop;
-    return triangle(cap) + (n - cap) * (cap - drop) + rounds * triangle(drop) + triangle(rest);
+    return sli_triangle(cap) + (n - cap) * (cap - drop) + rounds * sli_triangle(drop) +
+           sli_triangle(rest);
 }
 
 /* Over the first n positions of the prompt. */
 static int64_t sum_within(const sl_kept *kept, int64_t n) {
     if (!kept->is_rolling) {
-        return triangle(n);
+        return sli_triangle(n);
     }
     return kept->drop_rows > 0 ? sum_dropping(kept, n) : sum_of_prompt(kept, n);
 }
@@ -115,7 +133,7 @@ static int64_t sum_behind(const sl_kept *kept, int64_t prompt_tokens, int64_t n)
     }
     int64_t rounds = n / kept->row_tokens;
     int64_t rest = n % kept->row_tokens + 1;
-    int64_t added = rounds > 0 ? kept->row_tokens * triangle(rounds - 1) + rest * rounds : 0;
+    int64_t added = rounds > 0 ? kept->row_tokens * sli_triangle(rounds - 1) + rest * rounds : 0;
     return n * sli_kept_of_prompt(kept, prompt_tokens) + added;
 }
 

@@ -25,8 +25,14 @@
 
 #include "sluice/policy.h"
 
-/* Whether the integers of a rule are in their ranges. */
+/* Whether the integers of a rule are in their ranges, which end at SLI_GROWTH_TOKENS_MAX
+ * (model/growth.h). */
 bool sli_kept_is_valid(const sl_kept *kept);
+
+/* The plainest rule that does the same to every request of no more tokens: a cap that none passes
+ * is no cap, and rows that would come later never come. What counts stairs needs memory for each of
+ * their tokens (engine/stairs.h), so far ones are not to be counted. */
+sl_kept sli_kept_within(const sl_kept *kept, int64_t longest_tokens);
 
 /* S(n). */
 int64_t sli_kept_of_prompt(const sl_kept *kept, int64_t tokens);

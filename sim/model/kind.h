@@ -59,7 +59,7 @@ typedef struct sli_latent_ways {
     int64_t expanded_elements; /* that they have, in each head */
 } sli_latent_ways;
 
-enum { SLI_MATRIX_MAX = 12, SLI_STORE_MAX = 5, SLI_WORK_MAX = 3 };
+enum { SLI_MATRIX_MAX = 12, SLI_STORE_MAX = 5, SLI_WORK_MAX = 4 };
 
 typedef enum sli_part_role { SLI_PART_MIXER, SLI_PART_FFN } sli_part_role;
 

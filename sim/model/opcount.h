@@ -86,7 +86,7 @@ sli_gemm sli_opcount_head(const sli_architecture *architecture, int64_t tp,
                           const sl_batch_shape *shape);
 
 /* Exact FLOPs of all ranks for a step: matrices, and attention over causal pairs without padding.
- * For `sluice estimate` and utilisation, not for time. */
+ * Only of plain layers, from parameters and pairs alone: a second way to what the parts count. */
 double sli_opcount_flops(const sli_architecture *architecture, const sl_batch_shape *shape);
 
 /* ---- Any architecture ---- */

@@ -10,13 +10,15 @@
 #define SORT(key, sort, text)                                                                      \
     {                                                                                              \
         .name = key, .type = SL_TYPE_CHOICE, .choices = sli_weight_format_or_same,                 \
-        .fallback = "same", .help = text, .offset = offsetof(sli_weights_config, of[sort])         \
+        .words = sli_weight_format_or_same_words, .fallback = "same", .help = text,                \
+        .offset = offsetof(sli_weights_config, of[sort])                                           \
     }
 
 static const sl_param weights_params[] = {
     {.name = "else",
      .type = SL_TYPE_CHOICE,
      .choices = sli_weight_format_names,
+     .words = sli_weight_format_words,
      .fallback = "bf16",
      .help = "what has no format of its own",
      .offset = offsetof(sli_weights_config, of[SLI_WEIGHT_ELSE])},

@@ -77,11 +77,24 @@ static size_t value_bytes(sl_type type) {
     return 0;
 }
 
+/* Words for a choice stand for an index of it. */
+static bool choices_fit(const sl_param *param) {
+    size_t count = 0;
+    while (param->choices != NULL && param->choices[count] != NULL) {
+        count++;
+    }
+    bool fit = param->choices != NULL;
+    for (const sl_word *word = param->words; word != NULL && word->word != NULL; word++) {
+        fit = fit && word->value >= 0.0 && word->value < (double)count;
+    }
+    return fit;
+}
+
 static bool param_fits(const sl_policy *policy, const sl_param *param) {
     size_t bytes = value_bytes(param->type);
     return param->name != NULL && param->help != NULL && bytes > 0 &&
            bytes <= policy->instance_bytes && param->offset <= policy->instance_bytes - bytes &&
-           (param->type != SL_TYPE_CHOICE || param->choices != NULL);
+           (param->type != SL_TYPE_CHOICE || choices_fit(param));
 }
 
 static bool params_fit(const sl_policy *policy) {
@@ -119,8 +132,9 @@ static const char *fault_of(const sl_policy *policy) {
     if (policy->kind == SL_POLICY_KEEP && !is_complete_keep((const sl_keep_policy *)policy)) {
         return "needs when, besides and describe, and has neither init nor fini";
     }
-    return params_fit(policy) ? NULL
-                              : "has a parameter without name, help, type or place in its instance";
+    return params_fit(policy)
+               ? NULL
+               : "has a parameter without name, help, type, sound choices or place in its instance";
 }
 
 /* `none` is what a scenario says for no policy at all. */

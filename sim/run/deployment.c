@@ -52,6 +52,12 @@ static void warn_of_length(const sli_scenario_file *file, const sli_deployment *
     }
 }
 
+static int64_t longest_context(const sli_scenario *scenario, const sli_deployment *deployment) {
+    int64_t max_model_tokens = scenario->engine.max_model_tokens;
+    return max_model_tokens == SLI_NATIVE ? deployment->architecture->context_native_tokens
+                                          : max_model_tokens;
+}
+
 static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment *deployment) {
     const sli_scenario *scenario = &file->values;
     sl_err model_err = sli_architecture_read(&file->arena, scenario->model.name,
@@ -62,16 +68,11 @@ static sl_err read_parts(sli_scenario_file *file, sli_diag *diag, sli_deployment
     if (model_err == SL_OK) {
         model_err = sli_parallel_check(deployment->architecture, scenario->replicas.tp,
                                        sli_scenario_mark(file, "replicas.tp"), "replicas.tp", diag);
-        model_err = worse(model_err, sli_keep_apply(&file->arena, &scenario->keep, diag,
+        model_err = worse(model_err, sli_keep_apply(&file->arena, &scenario->keep,
+                                                    longest_context(scenario, deployment), diag,
                                                     &deployment->architecture));
     }
     return worse(model_err, device_err);
-}
-
-static int64_t longest_context(const sli_scenario *scenario, const sli_deployment *deployment) {
-    int64_t max_model_tokens = scenario->engine.max_model_tokens;
-    return max_model_tokens == SLI_NATIVE ? deployment->architecture->context_native_tokens
-                                          : max_model_tokens;
 }
 
 static sli_layout_options layout_options(const sli_scenario *scenario,

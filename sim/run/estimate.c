@@ -1,7 +1,6 @@
 #include "run/estimate.h"
 
 #include "base/check.h"
-#include "base/divide.h"
 #include "base/minmax.h"
 #include "model/parallel.h"
 #include "model/params.h"
@@ -10,6 +9,7 @@
 #include "run/estimate_weights.h"
 #include "run/request_state.h"
 
+/* As a scenario that says nothing (run/scenario.c), which a test holds it to. */
 sli_estimate_query sli_estimate_defaults(void) {
     return (sli_estimate_query){
         .cache = &sli_cache_formats[0],
@@ -17,7 +17,7 @@ sli_estimate_query sli_estimate_defaults(void) {
         .requests = 1,
         .placement = sli_placement_alone,
         .block_tokens = 16,
-        .max_batched_tokens = 8192, /* as a scenario that says nothing, run/scenario.c */
+        .max_batched_tokens = 8192,
     };
 }
 
@@ -33,12 +33,6 @@ static sli_request_state count_request(const sli_estimate_query *query,
         .shared_tokens = query->shared_tokens,
     };
     return sli_request_state_count(&all);
-}
-
-/* Of each of the copies that have requests of their own, the fullest. */
-static int64_t requests_of_copy(const sli_estimate_query *query) {
-    int64_t dp = query->placement.dp;
-    return sli_divide_up(query->requests, dp);
 }
 
 /* ---- Bytes ---- */
@@ -125,7 +119,7 @@ static sli_estimate_step find_step(const sli_estimate_query *query,
         step.bandwidth_bytes_per_s = query->device->memory_bytes_per_s.value;
     }
     const sli_placement *placement = &query->placement;
-    double rank_cache_bytes = (double)requests_of_copy(query) *
+    double rank_cache_bytes = (double)sli_estimate_copy_requests(query) *
                               (double)count_request(query, placement).read_bytes;
     double rank_weights_bytes = sli_estimate_touched_bytes(query, placement);
     step.cache_ns = time_ns(rank_cache_bytes, step.bandwidth_bytes_per_s);
@@ -147,49 +141,79 @@ static sli_estimate_handoff find_handoff(const sli_estimate_query *query,
     return handoff;
 }
 
-/* ---- All of it ---- */
+/* ---- What cannot be asked ---- */
 
-static sl_err check(const sli_estimate_query *query, const sli_request_state *request,
-                    sli_diag *diag) {
-    const sli_mark nowhere = {0};
-    if (query->shared_tokens >= query->tokens) {
-        sli_diag_error(diag, nowhere, NULL,
-                       "a shared prefix of %lld tokens leaves a request of %lld tokens nothing of "
-                       "its own",
-                       (long long)query->shared_tokens, (long long)query->tokens);
-        return SL_ERR_CONFIG;
+/* A query is no file that there were a place in. */
+static const sli_mark nowhere = {0};
+
+static sl_err check_prefix(const sli_estimate_query *query, sli_diag *diag) {
+    if (query->shared_tokens < query->tokens) {
+        return SL_OK;
     }
+    sli_diag_error(diag, nowhere, NULL,
+                   "a shared prefix of %lld tokens leaves a request of %lld tokens nothing of its "
+                   "own",
+                   (long long)query->shared_tokens, (long long)query->tokens);
+    return SL_ERR_CONFIG;
+}
+
+static sl_err check_ways(const sli_estimate_query *query, sli_diag *diag) {
     bool asks_for_ways = query->decode_way != SLI_LATENT_AS_MODEL ||
                          query->prefill_way != SLI_LATENT_AS_MODEL;
-    if (asks_for_ways && !sli_attention_has_latents(query->architecture)) {
-        sli_diag_error(diag, nowhere, NULL,
-                       "%s has no latents, which alone can be absorbed or expanded; models of "
-                       "kind mla have",
-                       query->architecture->id);
-        return SL_ERR_CONFIG;
+    if (!asks_for_ways || sli_attention_has_latents(query->architecture)) {
+        return SL_OK;
     }
-    if (query->architecture->keep != NULL && query->placement.cp > 1) {
-        sli_diag_error(
-            diag, nowhere, NULL,
-            "%s throws tokens out of a whole context; parts of one on ranks of their own "
-            "(cp %lld) are not counted",
-            query->architecture->keep, (long long)query->placement.cp);
-        return SL_ERR_CONFIG;
+    sli_diag_error(diag, nowhere, NULL,
+                   "%s has no latents, which alone can be absorbed or expanded; models of kind mla "
+                   "have",
+                   query->architecture->id);
+    return SL_ERR_CONFIG;
+}
+
+static sl_err check_kept(const sli_estimate_query *query, sli_diag *diag) {
+    if (query->architecture->keep == NULL || query->placement.cp == 1) {
+        return SL_OK;
     }
-    if (query->expert_weights != NULL && sli_params_fewest_experts(query->architecture) == 0) {
-        sli_diag_error(diag, nowhere, NULL,
-                       "%s has no routed experts, whose weights could have a format of their own",
-                       query->architecture->id);
-        return SL_ERR_CONFIG;
+    sli_diag_error(diag, nowhere, NULL,
+                   "%s throws tokens out of a whole context; parts of one on ranks of their own "
+                   "(cp %lld) are not counted",
+                   query->architecture->keep, (long long)query->placement.cp);
+    return SL_ERR_CONFIG;
+}
+
+static sl_err check_experts(const sli_estimate_query *query, sli_diag *diag) {
+    if (query->expert_weights == NULL || sli_params_fewest_experts(query->architecture) > 0) {
+        return SL_OK;
     }
+    sli_diag_error(diag, nowhere, NULL,
+                   "%s has no routed experts, whose weights could have a format of their own",
+                   query->architecture->id);
+    return SL_ERR_CONFIG;
+}
+
+static sl_err check_amount(const sli_estimate_query *query, const sli_request_state *request,
+                           sli_diag *diag) {
     double request_bytes = (double)(request->growing_bytes + request->fixed_bytes);
-    if ((double)query->requests * request_bytes > 0x1p62) {
-        sli_diag_error(diag, nowhere, NULL, "%lld requests of %lld tokens are beyond all memory",
-                       (long long)query->requests, (long long)query->tokens);
-        return SL_ERR_CONFIG;
+    if ((double)query->requests * request_bytes <= 0x1p62) {
+        return SL_OK;
     }
+    sli_diag_error(diag, nowhere, NULL, "%lld requests of %lld tokens are beyond all memory",
+                   (long long)query->requests, (long long)query->tokens);
+    return SL_ERR_CONFIG;
+}
+
+/* The first reason why it cannot be asked. */
+static sl_err check(const sli_estimate_query *query, const sli_request_state *request,
+                    sli_diag *diag) {
+    SL_TRY(check_prefix(query, diag));
+    SL_TRY(check_ways(query, diag));
+    SL_TRY(check_kept(query, diag));
+    SL_TRY(check_experts(query, diag));
+    SL_TRY(check_amount(query, request, diag));
     return sli_parallel_check_placement(query->architecture, &query->placement, diag);
 }
+
+/* ---- All of it ---- */
 
 sl_err sli_estimate_find(const sli_estimate_query *query, sli_diag *diag, sli_estimate *estimate) {
     SL_ASSERT(query->tokens >= 1 && query->tokens <= SLI_ESTIMATE_TOKENS_MAX);

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-enum { SEQS = 256 }; /* as a scenario that says nothing; see run/scenario.c */
+/* As a scenario that says nothing (run/scenario.c, kv/budget.c), which a test holds them to. */
+enum { SEQS = 256 };
 
-/* And kv/budget.c. */
 static const sli_memory_config memory_defaults = {
     .utilization_frac = 0.90,
     .activation_bytes = SLI_AUTO,
@@ -24,11 +24,6 @@ static const sli_memory_config memory_defaults = {
 /* No device reaches it, and differences stay below 2^63. */
 static const double beyond_bytes = 0x1p62;
 
-/* Of the copy of the attention that has most of them. */
-static int64_t requests_of_copy(const sli_estimate_query *query) {
-    return sli_divide_up(query->requests, query->placement.dp);
-}
-
 /* ---- All that is not cache ---- */
 
 /* All sequences of the copy decode at once. */
@@ -37,7 +32,7 @@ static int64_t find_workspace(const sli_estimate_query *query) {
     sli_attention_load load = {
         .query_tokens = sli_min_i64(chunk_tokens, query->tokens),
         .context_tokens = sli_divide_up(query->tokens, query->placement.cp),
-        .decodes = requests_of_copy(query),
+        .decodes = sli_estimate_copy_requests(query),
         .tp = query->placement.tp,
     };
     return query->kernel != NULL
@@ -56,7 +51,7 @@ static int64_t find_expanded(const sli_estimate_query *query) {
     }
     sli_latent_way decode = sli_attention_decode_way(architecture, query->decode_way);
     sli_latent_way prefill = sli_attention_prefill_way(architecture, query->prefill_way);
-    int64_t sequences = decode == SLI_LATENT_EXPANDED    ? requests_of_copy(query)
+    int64_t sequences = decode == SLI_LATENT_EXPANDED    ? sli_estimate_copy_requests(query)
                         : prefill == SLI_LATENT_EXPANDED ? 1
                                                          : 0;
     return sli_attention_expanded_bytes(
@@ -124,7 +119,8 @@ static sl_err fit_in_pages(const sli_estimate_query *query, const sli_stage *sta
     need pages = {sli_estimate_request_pages(query, &layout),
                   sli_estimate_prefix_pages(query, &layout),
                   sli_estimate_prompt_pages(query, &layout)};
-    double cache_bytes = total_need(&pages, requests_of_copy(query)) * (double)layout.page_bytes;
+    double cache_bytes = total_need(&pages, sli_estimate_copy_requests(query)) *
+                         (double)layout.page_bytes;
     if (cache_bytes > beyond_bytes) {
         const sli_mark nowhere = {0};
         sli_diag_error(diag, nowhere, NULL, "pages of %lld requests are beyond all memory",
@@ -155,7 +151,7 @@ static sl_err fit_stage(const sli_estimate_query *query, int64_t number, sli_dia
         .shared_tokens = query->shared_tokens,
     };
     sli_request_state request = sli_request_state_count(&part);
-    int64_t requests = requests_of_copy(query);
+    int64_t requests = sli_estimate_copy_requests(query);
     int64_t request_bytes = request.growing_bytes + request.fixed_bytes;
     sli_estimate_fit found = find_room(query, number);
     found.max_requests = SLI_UNBOUNDED;

@@ -99,6 +99,10 @@ static sli_layout without_kept(const sli_layout *layout) {
     return rest;
 }
 
+int64_t sli_estimate_copy_requests(const sli_estimate_query *query) {
+    return sli_divide_up(query->requests, query->placement.dp);
+}
+
 /* The most of all else that it ever holds with steps of one token. Of the context only rows that
  * grow are shared out. */
 int64_t sli_estimate_request_pages(const sli_estimate_query *query, const sli_layout *layout) {

@@ -14,6 +14,9 @@
 SL_NODISCARD sl_err sli_estimate_lay_out(const sli_estimate_query *query, const sli_stage *layers,
                                          sli_diag *diag, sli_layout *layout);
 
+/* Requests of the copy of the attention that has most of them: the dp copies have their own. */
+int64_t sli_estimate_copy_requests(const sli_estimate_query *query);
+
 /* Pages that a request ever holds while it decodes, at most; of kept rows those of its last step.
  */
 int64_t sli_estimate_request_pages(const sli_estimate_query *query, const sli_layout *layout);

@@ -1,11 +1,9 @@
 #include "run/estimate_weights.h"
 
-#include "model/params.h"
-
 sli_weights sli_estimate_weight_formats(const sli_estimate_query *query) {
     sli_weights weights = query->weights != NULL ? sli_weights_all(query->weights)
                                                  : query->architecture->weights;
-    if (query->expert_weights != NULL && sli_params_fewest_experts(query->architecture) > 0) {
+    if (query->expert_weights != NULL) {
         weights.of[SLI_WEIGHT_EXPERT] = query->expert_weights;
     }
     return weights;

@@ -308,19 +308,10 @@ static const char *model_text(const sli_facts_input *input) {
 
 /* ---- What stays of a request ---- */
 
-static int64_t cut_layers(const sli_architecture *architecture) {
-    const sli_layer_run *runs = architecture->layers.rows;
-    int64_t layers = 0;
-    for (size_t i = 0; i < architecture->layers.count; i++) {
-        layers += sli_keep_cuts(runs[i].mixer) ? runs[i].count : 0;
-    }
-    return layers;
-}
-
 /* Of the longest prompt; NULL when all layers keep as much of it, "" when memory is out. */
 static const char *layers_text(const sli_facts_input *input) {
     const sli_named *keep = &input->file->values.keep;
-    int64_t layers = cut_layers(input->deployment->architecture);
+    int64_t layers = sli_keep_layers(input->deployment->architecture);
     int64_t tokens = input->deployment->cluster.engine.max_model_tokens;
     int64_t first = sli_keep_layer_rows(keep, 0, layers, tokens);
     int64_t last = sli_keep_layer_rows(keep, layers - 1, layers, tokens);

@@ -1,5 +1,6 @@
 #include "run/keep.h"
 
+#include "model/growth.h"
 #include "model/keep.h"
 
 const sl_keep_policy *sli_keep_method(const sli_named *keep) {
@@ -25,11 +26,34 @@ static sl_err refuse(const sli_named *keep, sli_diag *diag, const char *mistake)
 
 static bool is_work(const sl_keep_work *work) {
     return work->rescored_share >= 0.0 && work->rescored_share <= 1.0 &&
-           work->observed_tokens >= 0 && work->pooled_tokens >= 0;
+           work->observed_tokens >= 0 && work->observed_tokens <= SLI_GROWTH_TOKENS_MAX &&
+           work->pooled_tokens >= 0 && work->pooled_tokens <= SLI_GROWTH_TOKENS_MAX;
 }
 
-sl_err sli_keep_apply(sli_arena *arena, const sli_named *keep, sli_diag *diag,
-                      const sli_architecture **architecture) {
+/* In contexts that are no longer the last so many tokens of a prompt are all of it. */
+static sl_keep_work work_within(sl_keep_work work, int64_t longest_tokens) {
+    work.observed_tokens = work.observed_tokens > longest_tokens ? INT64_MAX : work.observed_tokens;
+    return work;
+}
+
+/* Of the longest prompt, of which the facts of a run tell it. */
+static sl_err check_layers(const sli_named *keep, int64_t layers, int64_t longest_tokens,
+                           sli_diag *diag) {
+    for (int64_t layer = 0; layer < layers; layer++) {
+        int64_t rows = sli_keep_layer_rows(keep, layer, layers, longest_tokens);
+        if (rows < 1 || rows > longest_tokens) {
+            sli_diag_error(diag, keep->mark, "keep",
+                           "%s: the policy says that layer %lld keeps %lld of %lld tokens",
+                           keep->type->name, (long long)layer, (long long)rows,
+                           (long long)longest_tokens);
+            return SL_ERR_CONFIG;
+        }
+    }
+    return SL_OK;
+}
+
+sl_err sli_keep_apply(sli_arena *arena, const sli_named *keep, int64_t longest_tokens,
+                      sli_diag *diag, const sli_architecture **architecture) {
     const sl_keep_policy *method = sli_keep_method(keep);
     if (method == NULL) {
         return SL_OK;
@@ -53,5 +77,8 @@ sl_err sli_keep_apply(sli_arena *arena, const sli_named *keep, sli_diag *diag,
                        said.name, (*architecture)->id, why);
         return SL_ERR_CONFIG;
     }
+    SL_TRY(check_layers(keep, sli_keep_layers(*architecture), longest_tokens, diag));
+    said.rule = sli_kept_within(&said.rule, longest_tokens);
+    said.work = work_within(said.work, longest_tokens);
     return sli_keep_cut(arena, *architecture, &said, architecture);
 }

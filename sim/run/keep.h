@@ -20,11 +20,11 @@ int64_t sli_keep_layer_rows(const sli_named *keep, int64_t layer, int64_t layers
                             int64_t prompt_tokens);
 
 /*
- * The model with the method, in the arena; as it is without one. Parameters that contradict each
- * other, answers of the method that cannot be and models that have nothing to cut are mistakes at
- * the field.
+ * The model with the method, in the arena; as it is without one. It is for contexts of no more than
+ * `longest_tokens`, 1 .. SLI_GROWTH_TOKENS_MAX. Parameters that contradict each other, answers of
+ * the method that cannot be and models that have nothing to cut are mistakes at the field.
  */
-SL_NODISCARD sl_err sli_keep_apply(sli_arena *arena, const sli_named *keep, sli_diag *diag,
-                                   const sli_architecture **architecture);
+SL_NODISCARD sl_err sli_keep_apply(sli_arena *arena, const sli_named *keep, int64_t longest_tokens,
+                                   sli_diag *diag, const sli_architecture **architecture);
 
 #endif

@@ -60,6 +60,8 @@ sluice 3 estimate qwen3-32b --keep h20
 sluice 3 estimate qwen3-32b --keep snapkw:capacity=1Ki
 sluice 3 estimate qwen3-32b --keep h2o:heavy=2
 sluice 3 estimate qwen3-32b --keep h2o:heavyy=0.2
+sluice 3 estimate qwen3-32b --keep snapkv:method=h2o
+sluice 3 estimate qwen3-32b --keep h2o:heavy=0.1:heavy=0.2
 sluice 3 estimate qwen3-32b --keep h2o:heavy=0.95
 sluice 3 estimate qwen3-32b --keep snapkv:capacity=16
 sluice 3 estimate qwen3-32b --keep snapkv --cp 2

@@ -7,6 +7,7 @@
 #
 #   ```yaml          a whole scenario: saved under the name in its first line, `# NAME.yaml`, and
 #                    checked; without a name a part of one, checked on top of a small scenario
+#   ```c             a file, saved under the name in its first line, `/* NAME.c */`
 #   ```sh            commands, run one by one by bash: each has to succeed, or to end with the code
 #                    in its comment, `# exit 3`
 #   ```text output   what the commands before have printed, to the character; digests and wall
@@ -71,6 +72,14 @@ check_yaml() {
     sluice check "$file" >"$scratch/said" 2>&1 || fault "$(cat "$scratch/said")"
 }
 
+save_c() {
+    if [[ $(head -n 1 "$scratch/block") =~ ^/\*\ ([A-Za-z0-9_-]+\.c)\ \*/$ ]]; then
+        cp "$scratch/block" "${BASH_REMATCH[1]}"
+    else
+        fault "a file in C needs its name in the first line"
+    fi
+}
+
 run_commands() {
     local command wanted code
     : >"$scratch/printed"
@@ -111,6 +120,7 @@ run_block() {
     esac
     case $kind in
     yaml) check_yaml ;;
+    c) save_c ;;
     sh) run_commands ;;
     text)
         case $words in

@@ -112,8 +112,9 @@ static void write_q4_group(const float *group, uint8_t *codes, uint16_t *scale) 
     float inverse = invert(*scale);
     int its[GROUP];
     for (int i = 0; i < GROUP; i++) {
+        /* A subnormal scale may be much less than an eighth of the greatest: limited both ways. */
         int code = (int)(group[i] * inverse + 8.5F);
-        its[i] = code < 15 ? code : 15;
+        its[i] = code < 0 ? 0 : code < 15 ? code : 15;
     }
     for (int i = 0; i < GROUP_BYTES; i++) {
         codes[i] = (uint8_t)(its[i] | its[i + GROUP_BYTES] << 4);

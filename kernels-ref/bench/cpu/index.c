@@ -7,7 +7,7 @@
 
 /* ---- Scores ---- */
 
-enum { WIDTH = KREF_CPU_INDEX_WIDTH, HEADS_MAX = KREF_CPU_INDEX_HEADS_MAX, KEYS = 32 };
+enum { WIDTH = KREF_CPU_INDEX_WIDTH, KEYS = 32 };
 
 /* Keys transposed, so that a vector holds one element of all of them. */
 typedef struct key_tile {

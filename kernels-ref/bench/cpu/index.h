@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { KREF_CPU_INDEX_WIDTH = 128, KREF_CPU_INDEX_HEADS_MAX = 64 };
+enum { KREF_CPU_INDEX_WIDTH = 128 };
 
 typedef struct kref_cpu_index {
     const uint16_t *queries;    /* [sequences][heads][128] */

@@ -37,7 +37,8 @@ typedef enum sl_dim {
     SL_DIM_COUNT
 } sl_dim;
 
-/* A word that stands for a value of a numeric row, as `native` for a context limit. */
+/* A word that stands for a value of a numeric row, as `native` for a context limit, or for the
+ * index of a choice, as another name of it. */
 typedef struct sl_word {
     const char *word; /* NULL ends a list */
     double value;
@@ -50,7 +51,7 @@ typedef struct sl_param {
     double min; /* inclusive, in base units; integers beyond 2^53 cannot be expressed */
     double max; /* inclusive; words may lie outside the range */
     const char *const *choices; /* SL_TYPE_CHOICE: NULL-terminated */
-    const sl_word *words;       /* numeric types: may be NULL */
+    const sl_word *words;       /* numeric types and choices: may be NULL */
     const char *fallback;       /* the default as YAML text; NULL = the key is required */
     const char *help;           /* one sentence, no full stop */
     size_t offset;              /* of the value in the struct */

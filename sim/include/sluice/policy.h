@@ -111,8 +111,8 @@ typedef struct sl_count_text {
     char text[32];
 } sl_count_text;
 
-/* A count, at least 0, as texts say it: 131,072. */
-static inline sl_count_text sl_say_count(int64_t count) {
+/* A count, at least 0, with its digits in groups of three, as texts say it: 131,072. */
+static inline sl_count_text sl_group_digits(int64_t count) {
     sl_count_text said;
     char *end = said.text + sizeof said.text - 1;
     char *start = end;
@@ -394,8 +394,8 @@ static inline int64_t sl_to_ppm(double share) {
 
 /*
  * How many rows (keys and values of a token in a layer) stay of a request, in the mean of the
- * layers that are cut. Which ones is not simulated. With a prompt of P tokens and S(n) =
- * min(ceil(share n), cap) there stay, once n tokens are computed:
+ * layers that are cut. Which ones is not simulated. No count but INT64_MAX is above 2^31. With a
+ * prompt of P tokens and S(n) = min(ceil(share n), cap) there stay, once n tokens are computed:
  *
  *                           within the prompt, if it rolls     behind it
  *     drop_rows d > 0       n up to the cap, then again and again cap - d + 1 .. cap
@@ -418,7 +418,7 @@ typedef struct sl_keep_work {
     bool has_scores;         /* each row and key head has a score, added to in each step */
     double rescored_share;   /* of the pairs of a prompt, whose weights are needed a second time */
     int64_t observed_tokens; /* the last ones of a prompt, whose weights for all its keys are needed
-                                a second time */
+                                a second time; 0 .. 2^31, as the next */
     int64_t pooled_tokens;   /* summed up around each key, in the same pass */
 } sl_keep_work;
 
@@ -435,8 +435,9 @@ typedef struct sl_keep_policy {
      * itself may be NULL. */
     const char *(*check)(const void *self);
     sl_kept (*rule)(const void *self);
-    /* Rows of a prompt, from 1 to all of them, that one of the layers keeps once it is computed;
-     * layers in their order, from 0. NULL = each as the rule says. */
+    /* Rows of a prompt, from 1 to all of them (else a run is refused), that one of the layers keeps
+     * once it is computed; layers in their order, from 0; prompts up to 2^31 tokens. NULL = each as
+     * the rule says. */
     int64_t (*layer_rows)(const void *self, int64_t layer, int64_t layers, int64_t prompt_tokens);
     sl_keep_work (*work)(const void *self); /* NULL = none */
     /* Its budget in words, `20 % of the prompt`. */
@@ -447,5 +448,9 @@ typedef struct sl_keep_policy {
 _Static_assert(sizeof(void *) != 8 || sizeof(sl_policy) == 88, "sl_policy changed");
 _Static_assert(sizeof(void *) != 8 || sizeof(sl_plan_ops) == 17 * 8, "sl_plan_ops changed");
 _Static_assert(sizeof(void *) != 8 || sizeof(sl_policy_env) == 72, "sl_policy_env changed");
+_Static_assert(sizeof(void *) != 8 || sizeof(sl_admission) == 40, "sl_admission changed");
+_Static_assert(sizeof(void *) != 8 || sizeof(sl_kept) == 40, "sl_kept changed");
+_Static_assert(sizeof(void *) != 8 || sizeof(sl_keep_work) == 32, "sl_keep_work changed");
+_Static_assert(sizeof(void *) != 8 || sizeof(sl_keep_policy) == 144, "sl_keep_policy changed");
 
 #endif

@@ -22,6 +22,9 @@ static void what_is_missing_is_named(void **state) {
     why = sli_hdf5_load("libm.so.6", &library);
     assert_non_null(why);
     assert_non_null(strstr(why, "undefined symbol: H5Aclose"));
+    why = sli_hdf5_load(WITHOUT_ADDRESS, &library);
+    assert_non_null(why);
+    assert_string_equal(why, "a symbol of it has no address");
 }
 
 static sl_err read_path(const char *path) {

@@ -39,6 +39,8 @@ const char *written_of(test_bed *bed) {
 static const char *const policies[] = {"fcfs", "priority", NULL};
 static const sl_word native[] = {{"native", 0}, {NULL, 0}};
 
+static const sl_word arrival[] = {{"by-arrival", 0}, {NULL, 0}};
+
 static const sl_param server_params[] = {
     {.name = "block",
      .type = SL_TYPE_INT,
@@ -58,6 +60,7 @@ static const sl_param server_params[] = {
     {.name = "policy",
      .type = SL_TYPE_CHOICE,
      .choices = policies,
+     .words = arrival,
      .fallback = "fcfs",
      .help = "Order of the queue",
      .offset = offsetof(server, policy)},

@@ -338,6 +338,8 @@ static void explains_each_bad_value(void **state) {
                                    "'fifo'; did you mean 'fcfs'?"},
         {"server: {policy: prioritty}", "18: server.policy: expected one of fcfs, priority; found "
                                         "'prioritty'; did you mean 'priority'?"},
+        {"server: {policy: by_arrival}", "18: server.policy: expected one of fcfs, priority; found "
+                                         "'by_arrival'; did you mean 'by-arrival'?"},
         {"server: {policy: {}}", "18: server.policy: expected one of fcfs, priority; found a "
                                  "mapping"},
         {"server: 5", "9: server.block: expected a number of tokens with a unit (tokens), found "
@@ -503,7 +505,7 @@ static void describes_every_key(void **state) {
         "context                     a number of tokens with a unit (tokens) or native, between 1 "
         "and 1000000000 tokens (default native)\n",
         "is_on                       on or off (default off)\n",
-        "server.policy               one of fcfs, priority (default fcfs)\n"
+        "server.policy               one of fcfs, priority; also by-arrival (default fcfs)\n"
         "                            Order of the queue\n",
         "prompt                      exactly one of fixed, lognormal, quantiles, trace (default "
         "lognormal)\n"

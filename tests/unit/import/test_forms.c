@@ -286,6 +286,22 @@ static void weights_are_in_the_formats_of_the_file(void **state) {
          "fp8", NULL, NULL},
         {QUANTISED("'quant_method': 'fbgemm_fp8', 'modules_to_not_convert': ['self_attn']"),
          "bf16 attention, fp8 else", NULL, NULL},
+        {QUANTISED("'quant_method': 'fp8', 'ignore': ['re:.*mlp.gate_up_proj$']"),
+         "fp8 attention, fp8 embeddings, bf16 else", NULL, NULL},
+        {QUANTISED("'quant_method': 'fp8', 'ignore': ['re:.*mlp\\\\.(up|gate)_proj.*']"),
+         "fp8 attention, fp8 embeddings, bf16 else", NULL, NULL},
+        {QUANTISED("'quant_method': 'fp8', 'ignore': ['re:.*mlp\\\\.gate$', '*.mlp.gate.*', "
+                   "'*router*', 'model.layers.1.mlp.shared_expert_gate', '*linear_attn.conv1d*', "
+                   "'multi_modal_projector', 'model.layers.1.mlp.gate.wg']"),
+         "fp8", NULL, NULL},
+        {QUANTISED("'quant_method': 'fp8', 'ignore': ['multi_head_attn']"),
+         "bf16 attention, fp8 else", NULL, NULL},
+        {QUANTISED("'quant_method': 'fp8', 'ignore': ['re:.*mlp.experts.gate_up_proj$']"), "fp8",
+         ignored, "gate_up_proj$' is counted as quantised"},
+        {QUANTISED(
+             "'quant_method': 'modelopt', 'quant_algo': 'NVFP4', 'config_groups': {'group_0': "
+             "{'weights': {'num_bits': 4, 'group_size': 16}}}"),
+         "nvfp4", NULL, NULL},
         {PACKED("'num_bits': 4, 'type': 'int', 'group_size': 32"), "int4", NULL, NULL},
         {PACKED("'num_bits': 8, 'type': 'int', 'strategy': 'channel'"), "int8", NULL, NULL},
         {PACKED("'num_bits': 8, 'type': 'float'"), "fp8", NULL, NULL},

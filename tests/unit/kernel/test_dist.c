@@ -29,7 +29,6 @@ static void assert_mean(const sli_dist *dist, double mean, double deviation) {
     sli_moments moments = moments_of(dist);
     double standard_error = deviation / sqrt(DRAWS);
     assert_true(fabs(moments.mean - mean) < 4.0 * standard_error);
-    assert_true(fabs(sli_dist_mean(dist) - mean) < 1e-9 * mean);
 }
 
 static void fixed_is_fixed(void **state) {
@@ -123,7 +122,6 @@ static void quantile_tables_are_followed(void **state) {
         assert_true(fabs((double)below[k] / DRAWS - frac) < 4.0 * error + 0.0025 + 1e-9);
     }
     /* 0.5 * 150 + 0.4 * 600 + 0.1 * 50500 */
-    assert_true(fabs(sli_dist_mean(&dist) - 5365.0) < 1e-9);
     sli_moments moments = moments_of(&dist);
     assert_true(fabs(moments.mean - 5365.0) < 4.0 * sqrt(sli_moments_variance(&moments) / DRAWS));
 }

@@ -213,6 +213,25 @@ static void missing_file_is_an_error(void **state) {
     (void)state;
 }
 
+/* Of a long path the beginning, on one line. */
+static void missing_file_is_named_in_short(void **state) {
+    (void)state;
+    char path[200];
+    memset(path, 'x', sizeof path);
+    memcpy(path, "no\n/", 4);
+    path[sizeof path - 1] = '\0';
+    const sli_catalogue_site site = {.mark = {.file = "s.yaml"}, .key = "model.name"};
+    world w = {0};
+    const sli_architecture *architecture = NULL;
+    assert_int_equal(sli_architecture_read(&w.arena, path, site, &w.diag, &architecture),
+                     SL_ERR_CONFIG);
+    has_message(&w, "cannot read 'no?/xxx");
+    has_message(&w, "xxx...': No such file or directory");
+    assert_string_equal(w.diag.first->path, "model.name");
+    sli_arena_fini(&w.arena);
+    sli_diag_fini(&w.diag);
+}
+
 static void bad_model_file_names_every_mistake(void **state) {
     world *w = *state;
     sli_architecture architecture = {0};
@@ -467,15 +486,25 @@ static void parts_that_cannot_be_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        BEHAVIOUR(llama_leaves_128_kib_a_token),     BEHAVIOUR(qwen_leaves_8_gib_for_32_ki_tokens),
-        BEHAVIOUR(counts_published_parameters),      BEHAVIOUR(tied_embeddings_are_counted_once),
-        BEHAVIOUR(ranks_share_everything_evenly),    BEHAVIOUR(weights_on_a_rank_round_up),
-        BEHAVIOUR(refuses_ranks_that_do_not_divide), BEHAVIOUR(unknown_name_suggests_the_nearest),
-        BEHAVIOUR(missing_file_is_an_error),         BEHAVIOUR(bad_model_file_names_every_mistake),
-        BEHAVIOUR(layers_name_what_the_file_has),    BEHAVIOUR(layers_add_up_over_runs),
-        BEHAVIOUR(says_what_is_not_plain),           BEHAVIOUR(borrowers_need_a_lender_in_front),
-        BEHAVIOUR(parts_that_cannot_be_are_refused), BEHAVIOUR(repeats_stand_for_their_runs),
-        BEHAVIOUR(repeats_lend_to_each_other),       BEHAVIOUR(mistakes_in_repeats_are_found_once),
+        BEHAVIOUR(llama_leaves_128_kib_a_token),
+        BEHAVIOUR(qwen_leaves_8_gib_for_32_ki_tokens),
+        BEHAVIOUR(counts_published_parameters),
+        BEHAVIOUR(tied_embeddings_are_counted_once),
+        BEHAVIOUR(ranks_share_everything_evenly),
+        BEHAVIOUR(weights_on_a_rank_round_up),
+        BEHAVIOUR(refuses_ranks_that_do_not_divide),
+        BEHAVIOUR(unknown_name_suggests_the_nearest),
+        BEHAVIOUR(missing_file_is_an_error),
+        BEHAVIOUR(missing_file_is_named_in_short),
+        BEHAVIOUR(bad_model_file_names_every_mistake),
+        BEHAVIOUR(layers_name_what_the_file_has),
+        BEHAVIOUR(layers_add_up_over_runs),
+        BEHAVIOUR(says_what_is_not_plain),
+        BEHAVIOUR(borrowers_need_a_lender_in_front),
+        BEHAVIOUR(parts_that_cannot_be_are_refused),
+        BEHAVIOUR(repeats_stand_for_their_runs),
+        BEHAVIOUR(repeats_lend_to_each_other),
+        BEHAVIOUR(mistakes_in_repeats_are_found_once),
         BEHAVIOUR(repeats_have_room_for_10000_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,9 +92,14 @@ static void formats_have_the_names_of_engines(void **state) {
     assert_null(sli_cache_format_find("fp32"));
 }
 
-static void all_weight_formats_are_named_in_order(void **state) {
+static void all_formats_are_named_in_order(void **state) {
     (void)state;
     size_t i = 0;
+    for (; sli_cache_formats[i].name != NULL; i++) {
+        assert_string_equal(sli_cache_format_names[i], sli_cache_formats[i].name);
+    }
+    assert_null(sli_cache_format_names[i]);
+    i = 0;
     for (; sli_weight_formats[i].name != NULL; i++) {
         assert_string_equal(sli_weight_format_names[i], sli_weight_formats[i].name);
     }
@@ -325,7 +330,7 @@ int main(void) {
         cmocka_unit_test(without_a_residual_rows_add_up),
         cmocka_unit_test(heads_add_up),
         cmocka_unit_test(formats_have_the_names_of_engines),
-        cmocka_unit_test(all_weight_formats_are_named_in_order),
+        cmocka_unit_test(all_formats_are_named_in_order),
         cmocka_unit_test(some_formats_do_no_more_than_plainer_ones),
         cmocka_unit_test(kivi_has_the_bits_of_its_formula),
         cmocka_unit_test(kivi_has_the_bits_of_its_mean_residual),

@@ -80,7 +80,7 @@ static void work_besides_is_counted_by_hand(void **state) {
     facts = facts_of(&scissorhands);
     assert_int_equal(facts->store_count, 3);
     assert_true(facts->prefill[1].row_flops == 32.0 * (2 * 128 + 1));
-    assert_int_equal(sli_growth_at(&facts->prefill[1].visible, 77), 400);
+    assert_int_equal(sli_growth_at(&facts->prefill[1].visible, 477), 400);
 
     facts = facts_of(&keep_snapkv);
     assert_int_equal(facts->prefill_count, 3);
@@ -95,6 +95,31 @@ static void work_besides_is_counted_by_hand(void **state) {
     some_pairs.work.rescored_share = 0.375;
     facts = facts_of(&some_pairs);
     assert_true(facts->prefill[1].row_flops == 0.375 * 32.0 * (2 * 128 + 1));
+}
+
+/* Pairs of a query among the last so many and a key that does not stand behind it, one by one. */
+static int64_t observed_pairs(int64_t prompt_tokens, int64_t observed_tokens) {
+    int64_t pairs = 0;
+    for (int64_t query = 1; query <= prompt_tokens; query++) {
+        for (int64_t key = 1; key <= query; key++) {
+            pairs += query > prompt_tokens - observed_tokens ? 1 : 0;
+        }
+    }
+    return pairs;
+}
+
+/* Prompts shorter than the window of 32, as long, and longer; whole and in two chunks. */
+static void the_second_look_is_that_of_the_last_queries(void **state) {
+    (void)state;
+    const sli_growth *looked = &facts_of(&keep_snapkv)->prefill[1].visible;
+    for (int64_t prompt = 1; prompt <= 100; prompt++) {
+        int64_t half = prompt / 2;
+        int64_t pairs = observed_pairs(prompt, 32);
+        assert_int_equal(sli_growth_request_pairs(looked, prompt, 0, prompt), pairs);
+        assert_int_equal(sli_growth_request_pairs(looked, prompt, 0, half) +
+                             sli_growth_request_pairs(looked, prompt, half, prompt - half),
+                         pairs);
+    }
 }
 
 /*
@@ -143,7 +168,9 @@ static void a_chunk_is_counted_over_what_it_sees(void **state) {
         shape.prefill_tokens = 100;
         shape.prefill_kv_tokens = shape.prefill_kv_max = 1000;
         shape.prefill_pairs = 100 * 900 + 5050;
-        shape.prefill_visible[0] = sli_growth_request_pairs(&growths.rows[0], 4000, 900, 100);
+        for (int g = 0; g < growths.count; g++) {
+            shape.prefill_visible[g] = sli_growth_request_pairs(&growths.rows[g], 4000, 900, 100);
+        }
         sli_batch_sums sums;
         sli_batch_sums_make(&growths, &shape, &sums);
         sli_core_count count = sli_opcount_chunks(&runs[0].mixer->facts, &sli_cache_formats[0],
@@ -197,6 +224,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_and_values_that_stay_are_kept_read_and_seen),
         cmocka_unit_test(work_besides_is_counted_by_hand),
+        cmocka_unit_test(the_second_look_is_that_of_the_last_queries),
         cmocka_unit_test(a_batch_is_counted_over_what_stays),
         cmocka_unit_test(a_chunk_is_counted_over_what_it_sees),
         cmocka_unit_test(other_layers_are_left_alone),

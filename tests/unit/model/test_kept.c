@@ -140,6 +140,30 @@ static void the_most_is_that_of_all_lengths_and_of_the_whole_prompt(void **state
     }
 }
 
+/* Contexts shorter than cap, drop and row of some of the rules, as long, and longer. */
+static void the_plainest_rule_does_the_same_within_a_context(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rules); i++) {
+        for (int64_t longest = 1; longest <= TOKENS; longest++) {
+            sl_kept plain = sli_kept_within(&rules[i], longest);
+            assert_true(sli_kept_is_valid(&plain));
+            assert_true(plain.cap_rows <= longest || plain.cap_rows == INT64_MAX);
+            assert_true(plain.drop_rows <= longest);
+            for (int64_t prompt = 1; prompt <= longest; prompt++) {
+                for (int64_t tokens = 1; tokens <= longest; tokens++) {
+                    assert_int_equal(sli_kept_seen(&plain, prompt, tokens),
+                                     sli_kept_seen(&rules[i], prompt, tokens));
+                    assert_int_equal(sli_kept_slots(&plain, prompt, tokens),
+                                     sli_kept_slots(&rules[i], prompt, tokens));
+                }
+            }
+        }
+    }
+    sl_kept rare = {.share_ppm = 1, .cap_rows = 9, .row_tokens = 1000};
+    assert_int_equal(sli_kept_within(&rare, 999).row_tokens, INT64_MAX);
+    assert_int_equal(sli_kept_within(&rare, 1000).row_tokens, 1000);
+}
+
 static void pairs_are_the_sum_over_queries(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rules); i++) {
@@ -207,6 +231,7 @@ int main(void) {
         cmocka_unit_test(rows_are_those_that_are_left_in_a_list),
         cmocka_unit_test(steps_hold_the_prompt_whole_unless_it_rolls),
         cmocka_unit_test(the_most_is_that_of_all_lengths_and_of_the_whole_prompt),
+        cmocka_unit_test(the_plainest_rule_does_the_same_within_a_context),
         cmocka_unit_test(pairs_are_the_sum_over_queries),
         cmocka_unit_test(long_prompts_do_not_overflow),
         cmocka_unit_test(a_growth_of_kept_rows_is_that_of_the_prompt),

@@ -278,6 +278,8 @@ static void files_say_formats_by_sort(void **state) {
         {"{else: fp8, embeddings: bf16}", ATTENTION + ROUTER + 5 * EXPERT + 2 * VOCAB},
         {"{experts: mxfp4, attention: bf16, else: fp8}",
          4 * EXPERT / 32 * 17 + 2 * ATTENTION + ROUTER + EXPERT + VOCAB},
+        {"{experts: fp8_e4m3, attention: half, else: fp8_e5m2}",
+         2 * ATTENTION + ROUTER + 5 * EXPERT + VOCAB}, /* as engines call them */
         {"{experts: same, else: fp8}", ATTENTION + ROUTER + 5 * EXPERT + VOCAB},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

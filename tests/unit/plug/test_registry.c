@@ -236,6 +236,11 @@ static void refuses_parameters_without_a_place(void **state) {
     assert_refused(&policy.policy, "parameter");
     param = (sl_param){.name = "p", .help = "h", .type = SL_TYPE_CHOICE};
     assert_refused(&policy.policy, "parameter"); /* nothing to choose from */
+    const char *const choices[] = {"one", "other", NULL};
+    const sl_word words[] = {{"uno", 0}, {"tre", 2}, {NULL, 0}};
+    param.choices = choices;
+    param.words = words;
+    assert_refused(&policy.policy, "choices"); /* there is no third */
 
     param = sound;
     const sl_policy *const policies[] = {&policy.policy};

@@ -61,6 +61,36 @@ static void takes_every_format_by_its_name(void **state) {
     }
 }
 
+/* What engines call them; results go by the names of the table. */
+static void takes_formats_by_the_names_of_engines(void **state) {
+    (void)state;
+    static const struct {
+        const char *set;
+        const char *path;
+        const char *name;
+    } cases[] = {
+        {"model.kv=auto", "model.kv", "bf16"},
+        {"model.kv=fp8_e4m3", "model.kv", "fp8"},
+        {"model.kv=fp8_inc", "model.kv", "fp8"},
+        {"model.weights=auto", "model.weights", "published"},
+        {"model.weights=fp16", "model.weights", "bf16"},
+        {"model.weights=fp8_e5m2", "model.weights", "fp8"},
+    };
+    world w;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(deploy(&w, cases[i].set), SL_OK);
+        const sli_model_config *model = &w.file.values.model;
+        assert_string_equal(strcmp(cases[i].path, "model.kv") == 0
+                                ? sli_cache_formats[model->kv].name
+                                : sli_weight_format_or_published[model->weights],
+                            cases[i].name);
+        assert_string_equal(sli_tree_path(w.file.root, cases[i].path)->text, cases[i].name);
+        leave(&w);
+    }
+    assert_int_equal(deploy(&w, "model.kv=fp32"), SL_ERR_CONFIG);
+    leave(&w);
+}
+
 static void nothing_is_shared_where_rows_wait(void **state) {
     (void)state;
     world w;
@@ -338,6 +368,7 @@ static void only_one_stage_can_run(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_every_format_by_its_name),
+        cmocka_unit_test(takes_formats_by_the_names_of_engines),
         cmocka_unit_test(nothing_is_shared_where_rows_wait),
         cmocka_unit_test(takes_every_kernel_and_way_by_its_name),
         cmocka_unit_test(kernels_reach_the_budget),

@@ -3,6 +3,7 @@
 #include "kv/budget.h"
 #include "kv/layout_held.h"
 #include "model/params.h"
+#include "run/deployment.h"
 #include "run/keep.h"
 #include "run/plugins.h"
 
@@ -371,6 +372,46 @@ static int64_t requests_of_a_run(const sli_estimate_query *query) {
     return budget.blocks / ((query->tokens + 15) / 16);
 }
 
+/* What is not asked for is as in a scenario that does not say it. */
+static void has_the_defaults_of_a_scenario(void **state) {
+    (void)state;
+    static const char text[] =
+        "model: llama-3.1-8b\n"
+        "hardware: h200\n"
+        "workload: {source: closed, concurrency: 1, requests: 1, prompt: {fixed: 9 tokens}, "
+        "output: {fixed: 9 tokens}}\n";
+    sli_scenario_file file;
+    sli_deployment run;
+    sli_diag said = {0};
+    assert_int_equal(sli_scenario_read_text("s.yaml", text, NULL, 0, &said, &file), SL_OK);
+    assert_int_equal(sli_deployment_create(&file, &said, &run), SL_OK);
+    const sli_scenario *scenario = &file.values;
+    sli_estimate_query query = query_of("llama-3.1-8b", 100, 1);
+    query.device = find_device("h200");
+    assert_int_equal(query.block_tokens, scenario->engine.block_tokens);
+    assert_int_equal(query.max_batched_tokens, scenario->engine.max_batched_tokens);
+    assert_ptr_equal(query.cache, &sli_cache_formats[scenario->model.kv]);
+    assert_null(query.weights);
+    assert_int_equal(scenario->model.weights, 0);
+    assert_int_equal(query.window_pages, scenario->memory.window_pages);
+    assert_int_equal(query.state_saves, scenario->prefix.states);
+    assert_null(query.kernel);
+    assert_int_equal(scenario->attention.kernel, 0);
+    assert_int_equal(query.decode_way, scenario->attention.decode_way);
+    assert_int_equal(query.prefill_way, scenario->attention.prefill_way);
+    assert_int_equal(query.placement.tp, scenario->replicas.tp);
+    assert_int_equal(query.placement.pp, scenario->replicas.pp);
+    sli_estimate_fit fit = estimate_of(&query).fit;
+    assert_int_equal(fit.usable_bytes, run.budget.usable_bytes);
+    assert_int_equal(fit.activation_bytes, run.budget.activation_bytes);
+    assert_int_equal(fit.graphs_bytes, run.budget.graphs_bytes);
+    assert_int_equal(fit.buffers_bytes + fit.other_bytes, run.budget.other_bytes);
+    assert_int_equal(fit.pages, run.budget.blocks);
+    sli_deployment_destroy(&run);
+    sli_scenario_close(&file);
+    sli_diag_fini(&said);
+}
+
 static void has_the_room_of_a_run(void **state) {
     (void)state;
     static const char *const models[] = {"llama-3.1-8b", "qwen3-32b"};
@@ -602,7 +643,8 @@ static sli_estimate_query cut_query(const char *model, const sli_named_type *typ
     assert_int_equal(sli_tree_read_text(&cut_arena, "k.yaml", "{}", 2, &said, &root), SL_OK);
     assert_int_equal(sli_schema_resolve(&cut_arena, type->section, NULL, root, &said, keep->values),
                      SL_OK);
-    assert_int_equal(sli_keep_apply(&cut_arena, keep, &said, &query.architecture), SL_OK);
+    assert_int_equal(
+        sli_keep_apply(&cut_arena, keep, SLI_GROWTH_TOKENS_MAX, &said, &query.architecture), SL_OK);
     sli_diag_fini(&said);
     return query;
 }
@@ -767,13 +809,15 @@ static void weights_are_as_published_unless_said_otherwise(void **state) {
     assert_int_equal(estimate_of(&query).weights.bytes, published.weights.bytes);
 }
 
-/* Without experts it changes nothing. */
 static void experts_in_a_format_need_experts(void **state) {
     (void)state;
+    sli_diag said = {0};
+    sli_estimate estimate;
     sli_estimate_query query = query_of("llama-3.1-8b", 1, 1);
     query.expert_weights = sli_weight_format_find("fp8");
-    sli_weights weights = sli_estimate_weight_formats(&query);
-    assert_true(sli_weights_are(&weights, sli_weight_format_find("bf16")));
+    assert_int_equal(sli_estimate_find(&query, &said, &estimate), SL_ERR_CONFIG);
+    assert_non_null(strstr(said.last->message, "has no routed experts"));
+    sli_diag_fini(&said);
 }
 
 /* ---- Pages ---- */
@@ -979,6 +1023,7 @@ int main(void) {
         cmocka_unit_test(shares_and_holds_what_a_run_does),
         cmocka_unit_test(says_why_nothing_is_shared),
         cmocka_unit_test(saved_states_take_pages_of_their_own),
+        cmocka_unit_test(has_the_defaults_of_a_scenario),
         cmocka_unit_test(has_the_room_of_a_run),
         cmocka_unit_test(one_request_more_does_not_fit),
         cmocka_unit_test(ranks_share_heads_and_copy_the_last),

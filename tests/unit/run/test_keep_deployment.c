@@ -134,8 +134,30 @@ static void methods_come_from_plugins_too(void **state) {
     const sli_layout *layout = w.deployment.layout;
     assert_int_equal(sli_layout_request_pages(layout, 900, 909), (450 + 15) / 16);
     leave(&w);
-    expect_error("plugin=" PLUGIN_KEEP, "keep=broken", "keep",
-                 "broken: the policy's rule or work has a number out of its range");
+    static const struct {
+        const char *keep;
+        const char *message;
+    } mistakes[] = {
+        {"keep=broken", "broken: the policy's rule or work has a number out of its range"},
+        {"keep=rare", "rare: the policy's rule or work has a number out of its range"},
+        {"keep=far", "far: the policy's rule or work has a number out of its range"},
+        {"keep=tall", "tall: the policy says that layer 3 keeps 131073 of 131072 tokens"},
+        {"keep=empty", "empty: the policy says that layer 31 keeps 0 of 131072 tokens"},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
+        expect_error("plugin=" PLUGIN_KEEP, mistakes[i].keep, "keep", mistakes[i].message);
+    }
+}
+
+/* Attention and three works besides of each pair; a look at no more than the context has. */
+static void all_work_there_is_can_be_asked_for(void **state) {
+    (void)state;
+    world w;
+    assert_int_equal(deploy(&w, "plugin=" PLUGIN_KEEP, "keep=busy"), SL_OK);
+    const sli_layer_run *runs = w.deployment.architecture->layers.rows;
+    assert_int_equal(runs[0].mixer->facts.prefill_count, 4);
+    assert_int_equal(runs[0].mixer->facts.decode_count, 3);
+    leave(&w);
 }
 
 /* Orca in a pool of so many blocks. */
@@ -225,6 +247,25 @@ static void facts_say_what_stays_and_carry_what_is_given(void **state) {
     end(&it);
 }
 
+/* Budgets far beyond the context need no memory of their own and change nothing but the work: a
+ * step with all tokens is that of one that throws none out. */
+static void budgets_beyond_the_context_keep_all(void **state) {
+    (void)state;
+    run it;
+    run far;
+    run_with(&it,
+             "keep={method: scissorhands, budget: 131072 tokens, drop: 1 tokens, "
+             "history: 131072 tokens}",
+             "engine.max_model_len=131072 tokens");
+    run_with(&far,
+             "keep={method: scissorhands, budget: 1e9 tokens, drop: 1e9 tokens, "
+             "history: 1e9 tokens}",
+             "engine.max_model_len=131072 tokens");
+    assert_int_equal(far.execution.facts.digest, it.execution.facts.digest);
+    end(&it);
+    end(&far);
+}
+
 /* What is saved beside the results runs to the same digest. */
 static void the_resolved_scenario_runs_again(void **state) {
     (void)state;
@@ -249,8 +290,10 @@ int main(void) {
         cmocka_unit_test(no_prefix_is_found_and_a_warning_says_so),
         cmocka_unit_test(quality_and_work_are_named_as_assumed),
         cmocka_unit_test(methods_come_from_plugins_too),
+        cmocka_unit_test(all_work_there_is_can_be_asked_for),
         cmocka_unit_test(what_orca_reserves_must_fit),
         cmocka_unit_test(facts_say_what_stays_and_carry_what_is_given),
+        cmocka_unit_test(budgets_beyond_the_context_keep_all),
         cmocka_unit_test(the_resolved_scenario_runs_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

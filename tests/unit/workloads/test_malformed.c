@@ -226,6 +226,8 @@ static void names_binary_data(void **state) {
                          "FILE:2: expected a text file, found binary data\n");
 }
 
+#define NAME_OF_50 "0123456789abcdefghijklmnopqrstuvwxyz.jsonl_0123456"
+
 static void names_files_that_cannot_be_read(void **state) {
     (void)state;
     const struct {
@@ -235,6 +237,9 @@ static void names_files_that_cannot_be_read(void **state) {
         {"{source: mooncake, file: /nonexistent/trace.jsonl}",
          "s.yaml:1:36: workload.file: cannot read '/nonexistent/trace.jsonl': No such file or "
          "directory\n"},
+        {"{source: mooncake, file: /nonexistent/" NAME_OF_50 NAME_OF_50 "}",
+         "s.yaml:1:36: workload.file: cannot read '/nonexistent/" NAME_OF_50
+         "0123456789abc...': No such file or directory\n"},
         {"{source: azure, file: /tmp}", "/tmp: cannot read the trace: Is a directory\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
