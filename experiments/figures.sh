@@ -27,8 +27,13 @@
 set -uo pipefail
 export LC_ALL=C
 
-if [ $# -gt 1 ]; then
-    echo "usage: run.sh [SLUICE]" >&2
+usage="usage: bash experiments/NN-name/run.sh [SLUICE]   default: build/release/sluice of this checkout"
+if [ "$*" = --help ]; then
+    echo "$usage"
+    exit 0
+fi
+if [ $# -gt 1 ] || [[ ${1:-} == -* ]]; then
+    echo "$usage" >&2
     exit 2
 fi
 here=$(cd "$(dirname "$0")" && pwd)

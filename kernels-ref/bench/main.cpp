@@ -255,11 +255,12 @@ class session {
 
     static void print(const std::string &text, const sli_measurement &row) {
         constexpr double ns_a_us = 1e3;
-        printf("%s: %.2f us, p90 %.2f, %lld samples, %.1f GFLOP/s, %.2f GB/s\n", text.c_str(),
+        printf("%s: %.2f us, p90 %.2f, %lld samples, %.1f GFLOP/s, %.2f GB/s%s\n", text.c_str(),
                row.time_median_ns / ns_a_us, row.time_p90_ns / ns_a_us,
                static_cast<long long>(row.samples),
                static_cast<double>(row.algorithmic_flops) / row.time_median_ns,
-               static_cast<double>(row.algorithmic_bytes) / row.time_median_ns);
+               static_cast<double>(row.algorithmic_bytes) / row.time_median_ns,
+               sli_measured_is_noisy(&row) ? ", noisy" : "");
         fflush(stdout);
     }
 

@@ -55,8 +55,9 @@ static void print_row(const sli_measurement *row) {
     printf("| `%s` | ", row->kernel);
     print_shape(row);
     /* A FLOP a ns is a GFLOP a s. */
-    printf(" | %s, %s | %lld | %.2f | %.2f | %.1f | %.2f |", row->cache, row->launch,
+    printf(" | %s, %s | %lld | %.2f | %.2f%s | %.1f | %.2f |", row->cache, row->launch,
            (long long)row->samples, row->time_median_ns / 1e3, row->time_p90_ns / 1e3,
+           sli_measured_is_noisy(row) ? " noisy" : "",
            (double)row->algorithmic_flops / row->time_median_ns,
            (double)row->algorithmic_bytes / row->time_median_ns);
     print_share(row->flops_frac);
@@ -137,7 +138,61 @@ static void print_ceiling(const sli_measurements *table, const sli_measurement *
 
 /* ---- A device ---- */
 
-static void print_head(const sli_measurement *first) {
+static double peak_of(const sli_measurement *row, size_t member) {
+    return *(const double *)((const char *)row + member);
+}
+
+/* "989.0 and 1979.0": the peaks of a place that differ, after `start`; false if there is none. */
+static bool print_peaks(const sli_measurements *table, const sli_measurement *place, size_t member,
+                        const char *start, double unit) {
+    const char *separator = start;
+    for (size_t i = 0; i < table->count; i++) {
+        const sli_measurement *row = &table->rows[i];
+        double peak = peak_of(row, member);
+        if (isnan(peak) || !is_same_place(row, place)) {
+            continue;
+        }
+        size_t earlier = 0;
+        while (earlier < i && (!is_same_place(&table->rows[earlier], place) ||
+                               peak_of(&table->rows[earlier], member) != peak)) {
+            earlier++;
+        }
+        if (earlier == i) {
+            printf("%s%.1f", separator, peak / unit);
+            separator = " and ";
+        }
+    }
+    return separator != start;
+}
+
+static void print_all_peaks(const sli_measurements *table, const sli_measurement *place) {
+    bool has_bytes = print_peaks(table, place, offsetof(sli_measurement, peak_bytes_per_s),
+                                 "The peak of the memory is ", 1e9);
+    printf("%s", has_bytes ? " GB/s.\n" : "");
+    bool has_flops = print_peaks(table, place, offsetof(sli_measurement, peak_flops_per_s),
+                                 "The peak of matrix instructions is ", 1e12);
+    printf("%s", has_flops ? " TFLOP/s, by the type of what is multiplied.\n" : "");
+    if (!has_bytes && !has_flops) {
+        printf("Peaks are not known, so there are no shares of them.\n");
+    }
+}
+
+static void print_noise(const sli_measurements *table, const sli_measurement *place) {
+    size_t rows = 0;
+    size_t noisy = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        if (is_same_place(&table->rows[i], place)) {
+            rows++;
+            noisy += sli_measured_is_noisy(&table->rows[i]) ? 1 : 0;
+        }
+    }
+    if (noisy > 0) {
+        printf("%zu of %zu rows are noisy: their p90 is above %.1f times the median.\n", noisy,
+               rows, SLI_NOISY_RATIO);
+    }
+}
+
+static void print_head(const sli_measurements *table, const sli_measurement *first) {
     printf("# %s\n\n", first->device);
     printf("Backend `%s`; driver %s; compiled by %s; begun %s", first->backend, first->driver,
            first->toolkit, first->date);
@@ -148,18 +203,15 @@ static void print_head(const sli_measurement *first) {
         printf("; %lld thread%s", (long long)first->threads, first->threads == 1 ? "" : "s");
     }
     printf(".\n");
-    if (isnan(first->peak_bytes_per_s)) {
-        printf("Peaks are not known, so there are no shares of them.\n");
-    } else {
-        printf("The peak of the memory is %.1f GB/s.\n", first->peak_bytes_per_s / 1e9);
-    }
+    print_all_peaks(table, first);
+    print_noise(table, first);
     printf(
         "\n| kernel | shape | cache, launch | samples | median us | p90 us | GFLOP/s | GB/s | of "
         "peak FLOP/s | of peak bytes/s |\n|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
 static void print_place(const sli_measurements *table, const sli_measurement *place) {
-    print_head(place);
+    print_head(table, place);
     for (size_t i = 0; i < table->count; i++) {
         if (is_same_place(&table->rows[i], place)) {
             print_row(&table->rows[i]);

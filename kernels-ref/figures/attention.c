@@ -89,7 +89,6 @@ enum {
     DECODE_THREADS = 128,
     DECODE_WARPS = 4,
     DECODE_KEY_TILE = 16,
-    DECODE_GRAIN = DECODE_WARPS * DECODE_KEY_TILE,
     DECODE_STAGES = 3,
     HEAD_ROWS = 16, /* query heads of a tile, whether they exist or not */
     FLOAT_BYTES = 4,
@@ -137,7 +136,7 @@ kref_work kref_decode_attention_work(const kref_attention_shape *shape) {
                                   head_dim;
         int64_t parts = 0;
         for (int split = 0; split < shape->splits; split++) {
-            int64_t keys = kref_split_keys(seen, shape->splits, split, DECODE_GRAIN);
+            int64_t keys = kref_split_keys(seen, shape->splits, split, KREF_PAGED_GRAIN);
             parts += keys > 0 ? 1 : 0;
             for (int head = 0; head < shape->kv_heads; head++) {
                 add_decode_block(&work, shape, keys);

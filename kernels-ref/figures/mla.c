@@ -82,7 +82,7 @@ kref_work kref_mla_decode_work(const kref_mla_shape *shape) {
         work.algorithmic_bytes += shape->output_bytes * LATENT * shape->heads;
         int64_t parts = 0;
         for (int split = 0; split < shape->splits; split++) {
-            int64_t keys = kref_split_keys(tokens, shape->splits, split, KEY_TILE);
+            int64_t keys = kref_split_keys(tokens, shape->splits, split, KREF_LATENT_GRAIN);
             parts += keys > 0 ? 1 : 0;
             for (int64_t head = 0; head < shape->heads; head += rows) {
                 int64_t left = shape->heads - head;

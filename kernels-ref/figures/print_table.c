@@ -48,8 +48,18 @@ static kref_attention_shape layer_shape(void) {
     };
 }
 
-static void print_prefill(int32_t queries, int32_t past, int window_tokens, const char *text) {
-    int32_t tokens = queries + past;
+/* "2048 queries over 8192 tokens": all that the last of them sees, they themselves among it. */
+typedef struct chunk_text {
+    char text[96];
+} chunk_text;
+
+static chunk_text describe_chunk(int32_t queries, int32_t tokens, const char *rest) {
+    chunk_text it;
+    snprintf(it.text, sizeof it.text, "%d queries over %d tokens%s", queries, tokens, rest);
+    return it;
+}
+
+static void print_prefill(int32_t queries, int32_t tokens, int window_tokens, const char *rest) {
     kref_attention_shape shape = layer_shape();
     shape.sequences = 1;
     shape.queries = &queries;
@@ -57,7 +67,7 @@ static void print_prefill(int32_t queries, int32_t past, int window_tokens, cons
     shape.queries_max = queries;
     shape.window_tokens = window_tokens;
     kref_work work = kref_prefill_attention_work(&shape);
-    print_row("prefill_attention", text, &work);
+    print_row("prefill_attention", describe_chunk(queries, tokens, rest).text, &work);
 }
 
 static void print_decode(int sequences, int32_t length, int splits, const char *text) {
@@ -150,25 +160,32 @@ static void print_index(void) {
     print_row("select_top", "64 rows of 32768, 2048 chosen", &selection);
 }
 
-static void print_mla(int sequences, int32_t queries, int32_t length, int heads, const char *text) {
-    int32_t chunks[DECODES];
-    int32_t tokens[DECODES];
-    for (int i = 0; i < sequences; i++) {
-        chunks[i] = queries;
-        tokens[i] = length;
-    }
-    kref_mla_shape shape = {
+static kref_mla_shape mla_shape(int sequences, const int32_t *tokens, int heads) {
+    return (kref_mla_shape){
         .sequences = sequences,
-        .queries = chunks,
         .tokens = tokens,
-        .queries_max = queries,
         .heads = heads,
         .splits = 1,
         .output_bytes = 2,
     };
-    bool is_decode = queries == 1;
-    kref_work work = is_decode ? kref_mla_decode_work(&shape) : kref_mla_prefill_work(&shape);
-    print_row(is_decode ? "mla_decode" : "mla_prefill", text, &work);
+}
+
+static void print_mla_prefill(int32_t queries, int32_t tokens, int heads, const char *rest) {
+    kref_mla_shape shape = mla_shape(1, &tokens, heads);
+    shape.queries = &queries;
+    shape.queries_max = queries;
+    kref_work work = kref_mla_prefill_work(&shape);
+    print_row("mla_prefill", describe_chunk(queries, tokens, rest).text, &work);
+}
+
+static void print_mla_decode(int32_t length, int heads, const char *text) {
+    int32_t tokens[DECODES];
+    for (int i = 0; i < DECODES; i++) {
+        tokens[i] = length;
+    }
+    kref_mla_shape shape = mla_shape(DECODES, tokens, heads);
+    kref_work work = kref_mla_decode_work(&shape);
+    print_row("mla_decode", text, &work);
 }
 
 static void print_quantized(kref_cache_format format, const char *text) {
@@ -187,14 +204,14 @@ int main(void) {
     printf("| kernel | shape | algorithmic MFLOP | matrix MFLOP | vector MFLOP | specials M |"
            " algorithmic MB | loaded MB | copied MB | stored MB | shared B a block |\n");
     printf("|---|---|---|---|---|---|---|---|---|---|---|\n");
-    print_prefill(2048, 0, 0, "2048 queries");
-    print_prefill(2048, 6144, 0, "2048 queries over 6144 tokens");
-    print_prefill(2048, 6144, 1024, "the same, window 1024");
+    print_prefill(TOKENS, TOKENS, 0, "");
+    print_prefill(TOKENS, TOKENS + 6144, 0, "");
+    print_prefill(TOKENS, TOKENS + 6144, 1024, ", window 1024");
     print_decode(DECODES, 4096, 1, "64 sequences of 4096");
     print_decode(1, 131072, 64, "1 sequence of 131072, 64 splits");
-    print_mla(1, TOKENS, TOKENS + 6144, 128, "2048 queries over 8192 tokens, 128 heads");
-    print_mla(DECODES, 1, 4096, 128, "64 sequences of 4096, 128 heads");
-    print_mla(DECODES, 1, 4096, 16, "64 sequences of 4096, 16 heads");
+    print_mla_prefill(TOKENS, TOKENS + 6144, 128, ", 128 heads");
+    print_mla_decode(4096, 128, "64 sequences of 4096, 128 heads");
+    print_mla_decode(4096, 16, "64 sequences of 4096, 16 heads");
     print_gemm(TOKENS, 2, "2048 x 28672, 4096 deep (gate and up)");
     print_gemm(TOKENS, 1, "the same in e4m3");
     print_gemm(1, 2, "1 x 28672, 4096 deep");

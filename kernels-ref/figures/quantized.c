@@ -64,7 +64,7 @@ kref_work kref_quantized_decode_work(const kref_attention_shape *shape, kref_cac
         int64_t saved_bytes = ELEMENT_BYTES * head_dim - kref_cache_row_bytes(format, head_dim);
         work.algorithmic_bytes -= 2 * shape->kv_heads * seen * saved_bytes;
         for (int split = 0; split < shape->splits; split++) {
-            int64_t keys = kref_split_keys(seen, shape->splits, split, WARPS * KEY_TILE);
+            int64_t keys = kref_split_keys(seen, shape->splits, split, KREF_PAGED_GRAIN);
             for (int head = 0; head < shape->kv_heads; head++) {
                 narrow(&work, format, head_dim, keys);
             }

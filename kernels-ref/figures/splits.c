@@ -6,8 +6,17 @@ static int64_t rounded_up(int64_t count, int64_t part) {
     return (count + part - 1) / part * part;
 }
 
+static int64_t part_keys(int64_t seen, int splits, int64_t grain) {
+    return rounded_up((seen + splits - 1) / splits, grain);
+}
+
+int kref_useful_splits(int64_t seen, int splits, int64_t grain) {
+    int64_t part = part_keys(seen, splits, grain);
+    return seen > 0 ? (int)((seen + part - 1) / part) : 1;
+}
+
 int64_t kref_split_keys(int64_t seen, int splits, int split, int64_t grain) {
-    int64_t part = rounded_up((seen + splits - 1) / splits, grain);
+    int64_t part = part_keys(seen, splits, grain);
     int64_t left = seen - split * part;
     left = left < part ? left : part;
     return left > 0 ? left : 0;

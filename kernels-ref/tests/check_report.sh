@@ -33,6 +33,8 @@ time_p90_ns,peak_flops_per_s,peak_bytes_per_s,flops_frac,bytes_frac" | tr -d ' '
     row prefill_attention 2,,,,45000,100,9,90,100,110,1000000000000,10000000000,0.45,0.1
     row gemm ,8,16,32,3000,60,9,190,200,210,1000000000000,10000000000,0.015,0.03
     row library_gemm ,8,16,32,3000,60,9,140,150,160,1000000000000,10000000000,0.02,0.04
+    row rope 1,,,,10,840,9,90,100,151,,10000000000,,0.84
+    row rope 2,,,,10,840,9,90,100,150,,10000000000,,0.84
 } >"$work/one.csv"
 "$sluice" check "$work/one.csv" >"$work/said" 2>&1 || fail "one.csv: $(cat "$work/said")"
 "$report" "$work/one.csv" >"$work/said" 2>&1 || fail "no report: $(cat "$work/said")"
@@ -40,6 +42,10 @@ says '# A device, 1 GB'
 # shellcheck disable=SC2016 # nothing is to be expanded
 says 'Backend `cuda`; driver driver 1; compiled by toolkit 2; begun 2026-11-30T08:00:00Z; clock 1500 MHz'
 says 'The peak of the memory is 10.0 GB/s.'
+says 'The peak of matrix instructions is 1.0 TFLOP/s, by the type of what is multiplied.'
+says '1 of 7 rows are noisy: their p90 is above 1.5 times the median.'
+says '| bf16, sequences 1 | flushed, graph | 9 | 0.10 | 0.15 noisy | 0.1 | 8.40 | - | 84.0 % |'
+says '| bf16, sequences 2 | flushed, graph | 9 | 0.10 | 0.15 | 0.1 | 8.40 | - | 84.0 % |'
 # shellcheck disable=SC2016 # nothing is to be expanded
 says '| `decode_attention` | bf16, sequences 4 | flushed, graph | 9 | 0.10 | 0.11 | 0.1 | 8.40 | - | 84.0 % |'
 # shellcheck disable=SC2016 # nothing is to be expanded
@@ -48,6 +54,9 @@ says '`decode_attention` has at best 84.0 % of the bandwidth of the memory (bf16
 says '`prefill_attention` has at best 45.0 % of the peak of matrix instructions (bf16, sequences 2); 50 % were aimed at: not reached.'
 # shellcheck disable=SC2016 # nothing is to be expanded
 says '`gemm` has 75.0 % of the speed of `library_gemm` (bf16, rows 8, width 16, depth 32).'
+sed '2,$s/\(,[^,]*\)\{4\}$/,,,,/' "$work/one.csv" >"$work/none.csv"
+"$report" "$work/none.csv" >"$work/said" 2>&1 || fail "no report without peaks"
+says 'Peaks are not known, so there are no shares of them.'
 # named DEVICE NAME: so a file of that device is to be called
 named() {
     sed "s/A device, 1 GB/$1/" "$work/one.csv" >"$work/named.csv"

@@ -8,6 +8,7 @@
 #include "bench/measure.h"
 #include "bench/options.h"
 #include "bench/shape.h"
+#include "cuda/splits.h"
 #include "tests/checking.h"
 
 #include <set>
@@ -178,6 +179,29 @@ void kernels_offer_what_they_serve(void **) {
     }
 }
 
+/* A part without keys is a block that measures nothing. */
+void no_split_that_is_offered_is_empty(void **) {
+    int split_shapes = 0;
+    for (size_t i = 0; kernels[i] != nullptr; i++) {
+        const kernel &it = *kernels[i];
+        if (!has_word(it.columns, "splits")) {
+            continue;
+        }
+        int grain = strcmp(it.name, "mla_decode") == 0 ? 32 : 64;
+        for (bool is_quick : {true, false}) {
+            for (const shape &its : it.shapes(is_quick)) {
+                int splits = to_int(its.splits);
+                int window = its.window_tokens > 0 ? to_int(its.window_tokens) : 0;
+                int length = to_int(its.tokens);
+                kref::key_range last = kref::split_keys(length, window, splits, splits - 1, grain);
+                assert_true(last.first < last.end);
+                split_shapes += splits > 1 ? 1 : 0;
+            }
+        }
+    }
+    assert_true(split_shapes > 10);
+}
+
 void words_are_whole(void **) {
     assert_true(has_word("cpu cuda", "cuda"));
     assert_true(has_word("cpu", "cpu"));
@@ -301,6 +325,7 @@ int main() {
         cmocka_unit_test(options_are_read),
         cmocka_unit_test(mistakes_in_options_are_named),
         cmocka_unit_test(kernels_offer_what_they_serve),
+        cmocka_unit_test(no_split_that_is_offered_is_empty),
         cmocka_unit_test(jobs_execute_what_their_rows_tell),
         cmocka_unit_test(words_are_whole),
         cmocka_unit_test(steps_scatter_and_repeat_nothing),

@@ -3,6 +3,7 @@
  * speak of the same. (Against what the emulation counts they are held by the tests of the kernels.)
  */
 #include "figures/peers.h"
+#include "figures/splits.h"
 #include "figures/work.h"
 #include "model/kinds.h"
 #include "model/opcount.h"
@@ -511,6 +512,24 @@ static void peers_share_packs(void **state) {
     assert_int_equal(kref_peer_sum_work(7, 3, 24).algorithmic_bytes, 0);
 }
 
+/* Against the parts one by one; and cut into so many, none is left with nothing. */
+static void useful_splits_have_keys(void **state) {
+    (void)state;
+    for (int64_t seen = 1; seen <= 2100; seen += seen < 200 ? 1 : 97) {
+        for (int splits = 1; splits <= 70; splits++) {
+            int filled = 0;
+            for (int i = 0; i < splits; i++) {
+                filled += kref_split_keys(seen, splits, i, 64) > 0 ? 1 : 0;
+            }
+            int useful = kref_useful_splits(seen, splits, 64);
+            assert_int_equal(useful, filled);
+            assert_true(kref_split_keys(seen, useful, useful - 1, 64) > 0);
+        }
+    }
+    assert_int_equal(kref_useful_splits(128, 33, 64), 2); /* two grains */
+    assert_int_equal(kref_useful_splits(0, 33, 64), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prefill_by_hand),
@@ -529,6 +548,7 @@ int main(void) {
         cmocka_unit_test(experts_are_what_the_model_counts),
         cmocka_unit_test(distinct_experts_are_what_the_model_expects),
         cmocka_unit_test(peers_share_packs),
+        cmocka_unit_test(useful_splits_have_keys),
     };
     return cmocka_run_group_tests_name("work", tests, NULL, release);
 }

@@ -162,9 +162,6 @@ static bool fold(const char *word, folded *of) {
  */
 static size_t remoteness(const folded *word, const folded *candidate) {
     enum { PREFIX_MIN_CHARS = 3 };
-    if (!numbers_agree(word->text, candidate->text)) {
-        return SIZE_MAX;
-    }
     bool is_long = word->length >= PREFIX_MIN_CHARS;
     if (is_long && strncmp(word->text, candidate->text, word->length) == 0) {
         return candidate->length;
@@ -173,7 +170,17 @@ static size_t remoteness(const folded *word, const folded *candidate) {
     return distance <= word->length / 2 ? NEAREST_MAX_CHARS + distance : SIZE_MAX;
 }
 
-const char *sli_nearest(const char *word, const char *const *candidates, size_t count) {
+/* May a word have been meant by another, as far as their numbers tell? */
+typedef bool (*is_possible)(const char *word, const char *candidate);
+
+static bool always(const char *word, const char *candidate) {
+    (void)word;
+    (void)candidate;
+    return true;
+}
+
+static const char *nearest_of(const char *word, const char *const *candidates, size_t count,
+                              is_possible may_be) {
     folded ours;
     if (!fold(word, &ours)) {
         return NULL;
@@ -182,11 +189,22 @@ const char *sli_nearest(const char *word, const char *const *candidates, size_t 
     size_t least = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         folded theirs;
-        size_t remote = fold(candidates[i], &theirs) ? remoteness(&ours, &theirs) : SIZE_MAX;
+        if (!fold(candidates[i], &theirs) || !may_be(ours.text, theirs.text)) {
+            continue;
+        }
+        size_t remote = remoteness(&ours, &theirs);
         if (remote < least) {
             least = remote;
             nearest = candidates[i];
         }
     }
     return nearest;
+}
+
+const char *sli_nearest(const char *word, const char *const *candidates, size_t count) {
+    return nearest_of(word, candidates, count, numbers_agree);
+}
+
+const char *sli_nearest_spelling(const char *word, const char *const *candidates, size_t count) {
+    return nearest_of(word, candidates, count, always);
 }

@@ -57,4 +57,10 @@ void sli_diag_print(const sli_diag *diag, FILE *file);
  */
 const char *sli_nearest(const char *word, const char *const *candidates, size_t count);
 
+/*
+ * The same where digits are letters like others: for names that a format has fixed, where p90 is
+ * what there is for one who writes p95.
+ */
+const char *sli_nearest_spelling(const char *word, const char *const *candidates, size_t count);
+
 #endif

@@ -63,6 +63,16 @@ void sli_measured_file_error(sli_measured_errors *errors, int line, int column, 
     va_end(args);
 }
 
+void sli_measured_unknown_column(sli_measured_errors *errors, int line, int column,
+                                 const char *name) {
+    const char *names[SLI_MEASURED_COLUMN_COUNT];
+    sli_measured_column_names(names);
+    const char *nearest = sli_nearest_spelling(name, names, SLI_MEASURED_COLUMN_COUNT);
+    sli_measured_file_error(errors, line, column, "there is no column '%s'%s%s%s",
+                            sli_excerpt_of(name).text, nearest != NULL ? "; did you mean '" : "",
+                            nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
+}
+
 sl_err sli_measured_errors_close(sli_measured_errors *errors) {
     if (errors->count > SLI_MEASURED_MISTAKES_MAX) {
         sli_diag_error(errors->diag, (sli_mark){errors->file, 0, 0}, NULL,

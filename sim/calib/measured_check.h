@@ -36,6 +36,10 @@ void sli_measured_error(sli_measured_errors *errors, const sli_measured_place *p
 void sli_measured_file_error(sli_measured_errors *errors, int line, int column, const char *format,
                              ...) SL_PRINTF(4, 5);
 
+/* Complains that there is no column of that name, and names the one that is spelled most alike. */
+void sli_measured_unknown_column(sli_measured_errors *errors, int line, int column,
+                                 const char *name);
+
 /* Says how many were not listed; SL_ERR_CONFIG if there was any mistake, else SL_OK. */
 SL_NODISCARD sl_err sli_measured_errors_close(sli_measured_errors *errors);
 

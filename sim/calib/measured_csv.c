@@ -96,11 +96,7 @@ static bool read_cell(reader *it, cell *value) {
 static const sli_measured_column *name_column(reader *it, int line, const cell *value) {
     const sli_measured_column *column = sli_measured_column_find(value->text);
     if (column == NULL) {
-        const char *names[SLI_MEASURED_COLUMN_COUNT];
-        sli_measured_column_names(names);
-        sli_measured_file_error(it->errors, line, value->column, "there is no column '%s'%s",
-                                sli_excerpt_of(value->text).text,
-                                sli_value_hint(value->text, names, SLI_MEASURED_COLUMN_COUNT).text);
+        sli_measured_unknown_column(it->errors, line, value->column, value->text);
         return NULL;
     }
     for (size_t i = 0; i < it->column_count; i++) {

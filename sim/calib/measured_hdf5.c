@@ -50,11 +50,7 @@ static herr_t check_name(hid_t group, const char *name, const H5L_info_t *info, 
     (void)info;
     reader *it = data;
     if (sli_measured_column_find(name) == NULL) {
-        const char *names[SLI_MEASURED_COLUMN_COUNT];
-        sli_measured_column_names(names);
-        sli_measured_file_error(it->errors, 0, 0, "there is no column '%s'%s",
-                                sli_excerpt_of(name).text,
-                                sli_value_hint(name, names, SLI_MEASURED_COLUMN_COUNT).text);
+        sli_measured_unknown_column(it->errors, 0, 0, name);
     }
     return 0;
 }

@@ -161,6 +161,10 @@ bool sli_measured_is_empty(const sli_measured_column *column, const sli_measurem
     }
 }
 
+bool sli_measured_is_noisy(const sli_measurement *row) {
+    return row->time_p90_ns > SLI_NOISY_RATIO * row->time_median_ns;
+}
+
 static const void *member(const sli_measured_column *column, const sli_measurement *row) {
     return (const char *)row + column->offset;
 }

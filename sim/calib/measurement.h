@@ -102,16 +102,25 @@ typedef struct sli_measured_column {
 
 enum { SLI_MEASURED_COLUMN_COUNT = 43 };
 
+/* Of the 90th percentile to the median; what is above is called noisy. A convention. */
+#define SLI_NOISY_RATIO 1.5
+
 extern const sli_measured_column sli_measured_columns[SLI_MEASURED_COLUMN_COUNT];
 
 /* The column of that name, or NULL. */
 const sli_measured_column *sli_measured_column_find(const char *name);
 
-/* The names of all columns, for sli_nearest. */
+/* The names of all columns, for sli_nearest_spelling. */
 void sli_measured_column_names(const char *names[SLI_MEASURED_COLUMN_COUNT]);
 
 bool sli_measured_is_text(const sli_measured_column *column);
 bool sli_measured_is_empty(const sli_measured_column *column, const sli_measurement *row);
+
+/*
+ * Whether the samples of a row lie too far apart for their median to be believed: every tenth took
+ * more than SLI_NOISY_RATIO times the median. The machine had other work, or its clock changed.
+ */
+bool sli_measured_is_noisy(const sli_measurement *row);
 
 /* The member of a column; its type has to be right. */
 const char *sli_measured_text(const sli_measured_column *column, const sli_measurement *row);

@@ -35,6 +35,21 @@ exits() {
     }
 }
 
+# ends CODE ARGUMENT...: an experiment that is called so says how it wants to be called
+ends() {
+    local wanted=$1 code=0 said
+    shift
+    said=$(bash "$tests/../../experiments/02-kivi/run.sh" "$@" 2>&1) || code=$?
+    [ "$code" -eq "$wanted" ] && [[ $said == "usage: bash experiments/"* ]] || {
+        echo "FAILED: run.sh $* exits with $code, not $wanted, and says $said"
+        failures=$((failures + 1))
+    }
+}
+
+ends 0 --help
+ends 2 --quick
+ends 2 -h
+ends 2 sluice sluice
 is equal exact a 4.625 4.62549
 is "NOT EQUAL" exact a 4.625 4.6256
 is equal exact a 1,435,968 1435968

@@ -4,6 +4,7 @@
 #include "bench/cpu/attention.h"
 #include "bench/kernel.h"
 #include "bench/kernel_job.h"
+#include "bench/offered_splits.h"
 
 namespace kref::bench {
 
@@ -33,8 +34,8 @@ std::vector<shape> shapes(bool is_quick) {
     for (int64_t sequences : {1, 4, 16, 64, 256}) {
         for (int64_t tokens : {128, 1024, 4096, 16384}) {
             /* About as many blocks as two waves on a large device. */
-            int64_t splits = 264 / (sequences * 8);
-            all.push_back(shape_of(sequences, tokens, splits > 1 ? splits : 1));
+            int64_t splits = offered_splits(264 / (sequences * 8), tokens, KREF_PAGED_GRAIN);
+            all.push_back(shape_of(sequences, tokens, splits));
         }
     }
     all.push_back(shape_of(1, 131072, 64));

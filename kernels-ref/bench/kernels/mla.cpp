@@ -5,6 +5,7 @@
 #include "bench/cpu/attention.h"
 #include "bench/kernel.h"
 #include "bench/kernel_job.h"
+#include "bench/offered_splits.h"
 #include "cuda/mla_decode.h"
 #include "cuda/mla_prefill.h"
 
@@ -45,8 +46,9 @@ std::vector<shape> decode_shapes(bool is_quick) {
     for (int64_t heads : {16, 128}) { /* DeepSeek-V3 on 8 devices, and on one */
         for (int64_t sequences : {1, 16, 64, 256}) {
             for (int64_t tokens : {1024, 4096, 16384}) {
-                int64_t splits = 264 / (sequences * ((heads + 63) / 64));
-                all.push_back(decode_shape(sequences, tokens, heads, splits > 1 ? splits : 1));
+                int64_t wanted = 264 / (sequences * ((heads + 63) / 64));
+                int64_t splits = offered_splits(wanted, tokens, KREF_LATENT_GRAIN);
+                all.push_back(decode_shape(sequences, tokens, heads, splits));
             }
         }
     }

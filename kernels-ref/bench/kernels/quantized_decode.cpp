@@ -5,6 +5,7 @@
 #include "bench/cpu/attention.h"
 #include "bench/kernel.h"
 #include "bench/kernel_job.h"
+#include "bench/offered_splits.h"
 #include "figures/quantized.h"
 
 #include <cstring>
@@ -41,8 +42,8 @@ std::vector<shape> shapes(bool is_quick) {
         }
         for (int64_t sequences : {1, 16, 64, 256}) {
             for (int64_t tokens : {1024, 4096, 16384}) {
-                int64_t splits = 264 / (sequences * 8);
-                all.push_back(shape_of(it.name, sequences, tokens, splits > 1 ? splits : 1));
+                int64_t splits = offered_splits(264 / (sequences * 8), tokens, KREF_PAGED_GRAIN);
+                all.push_back(shape_of(it.name, sequences, tokens, splits));
             }
         }
     }

@@ -96,6 +96,16 @@ static void takes_capitals_for_small_letters(void **state) {
     assert_string_equal(sli_nearest("llama", proper, 1), "Llama");
 }
 
+/* Names of a fixed format: the number is a part of the word. */
+static void spelling_takes_digits_for_letters(void **state) {
+    (void)state;
+    static const char *const words[] = {"time_min_ns", "time_median_ns", "time_p90_ns"};
+    assert_string_equal(sli_nearest_spelling("time_p95_ns", words, 3), "time_p90_ns");
+    assert_string_equal(sli_nearest("time_p95_ns", words, 2), "time_min_ns");
+    assert_string_equal(sli_nearest_spelling("time_mim_ns", words, 3), "time_min_ns");
+    assert_null(sli_nearest_spelling("hour", words, 3));
+}
+
 /* A model of another size is another model, and so is a device with another number. */
 static void suggests_nothing_with_other_numbers(void **state) {
     (void)state;
@@ -142,6 +152,7 @@ int main(void) {
         cmocka_unit_test(suggests_the_word_that_was_meant),
         cmocka_unit_test(suggests_the_shortest_word_that_was_begun),
         cmocka_unit_test(takes_capitals_for_small_letters),
+        cmocka_unit_test(spelling_takes_digits_for_letters),
         cmocka_unit_test(suggests_nothing_with_other_numbers),
         cmocka_unit_test(counts_swapped_neighbours_as_one_mistake),
         cmocka_unit_test(is_silent_when_nothing_is_near),

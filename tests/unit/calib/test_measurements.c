@@ -172,6 +172,7 @@ static void columns_are_checked(void **state) {
     refuses(HEADER, "holds no measurement");
     refuses("kernel,time\n", "not a file of measurements: its first column is 'kernel'");
     refuses_change(",rows,", ",row,", ":1:80: there is no column 'row'; did you mean 'rows'?");
+    refuses_change(",time_p90_ns,", ",time_p95_ns,", "'time_p95_ns'; did you mean 'time_p90_ns'?");
     refuses_change(",width,", ",rows,", ":1:85: the column 'rows' is there already");
     refuses_change(",samples,", ",splits,", ":1: the column 'samples' is missing");
     refuses_change(",0.02,0.1", ",0.02", ":2: 21 values in 22 columns");
@@ -346,6 +347,16 @@ static void every_column_is_distinct_and_explained(void **state) {
     }
 }
 
+static void a_row_is_noisy_beyond_half_more_than_the_median(void **state) {
+    (void)state;
+    sli_measurement row = sli_no_measurement;
+    row.time_median_ns = 200.0;
+    row.time_p90_ns = 300.0;
+    assert_false(sli_measured_is_noisy(&row));
+    row.time_p90_ns = 300.5;
+    assert_true(sli_measured_is_noisy(&row));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_every_kind_of_value),
@@ -363,6 +374,7 @@ int main(void) {
         cmocka_unit_test(writes_what_it_reads),
         cmocka_unit_test(a_file_says_what_it_is),
         cmocka_unit_test(every_column_is_distinct_and_explained),
+        cmocka_unit_test(a_row_is_noisy_beyond_half_more_than_the_median),
     };
     return cmocka_run_group_tests_name("measurements", tests, NULL, NULL);
 }
