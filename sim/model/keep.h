@@ -19,8 +19,8 @@
  *     second look    2 d q FLOPs a pair of a query and a key of the prompt that is weighed again,
  *                    and q for the sum. The last W = observed_tokens queries see each key that does
  *                    not stand behind them: the i-th key from the end has min(i, W) pairs, counted
- *                    here at the i-th token; a prompt of P tokens has W P - W (W - 1) / 2, or P (P +
- *                    1) / 2 if it is shorter than W
+ *                    here at the i-th token; a prompt of P tokens has W P - W (W - 1) / 2, or
+ *                    P (P + 1) / 2 if it is shorter than W
  *     pooling        q FLOPs a token of the prompt and token of the kernel
  *
  * The scores lie outside of the pages: they are small beside keys and values. Reading all keys of a

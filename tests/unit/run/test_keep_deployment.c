@@ -247,23 +247,29 @@ static void facts_say_what_stays_and_carry_what_is_given(void **state) {
     end(&it);
 }
 
-/* Budgets far beyond the context need no memory of their own and change nothing but the work: a
- * step with all tokens is that of one that throws none out. */
+/* Budgets far beyond the context are none, need no memory of their own and change nothing. */
 static void budgets_beyond_the_context_keep_all(void **state) {
     (void)state;
-    run it;
-    run far;
-    run_with(&it,
-             "keep={method: scissorhands, budget: 131072 tokens, drop: 1 tokens, "
-             "history: 131072 tokens}",
-             "engine.max_model_len=131072 tokens");
-    run_with(&far,
-             "keep={method: scissorhands, budget: 1e9 tokens, drop: 1e9 tokens, "
-             "history: 1e9 tokens}",
-             "engine.max_model_len=131072 tokens");
-    assert_int_equal(far.execution.facts.digest, it.execution.facts.digest);
-    end(&it);
-    end(&far);
+    static const char context[] = "engine.max_model_len=131072 tokens";
+    static const char just[] = "keep={method: scissorhands, budget: 131072 tokens, drop: 1 tokens, "
+                               "history: 131072 tokens}";
+    static const char far[] = "keep={method: scissorhands, budget: 1e9 tokens, drop: 1e9 tokens, "
+                              "history: 1e9 tokens}";
+    world w;
+    assert_int_equal(deploy(&w, far, context), SL_OK);
+    const sli_layer_run *runs = w.deployment.architecture->layers.rows;
+    const sl_kept *rule = runs[0].mixer->facts.stores[0].read.kept;
+    assert_int_equal(rule->cap_rows, INT64_MAX);
+    assert_int_equal(rule->drop_rows, 0);
+    assert_int_equal(w.deployment.cluster.cost.growth_count, 1); /* the second look sees all */
+    leave(&w);
+    run a;
+    run b;
+    run_with(&a, just, context);
+    run_with(&b, far, context);
+    assert_int_equal(a.execution.facts.digest, b.execution.facts.digest);
+    end(&a);
+    end(&b);
 }
 
 /* What is saved beside the results runs to the same digest. */
