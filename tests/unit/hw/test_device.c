@@ -244,13 +244,12 @@ static void unknown_name_suggests_the_nearest(void **state) {
 static void a_memory_is_a_megabyte_at_least(void **state) {
     world *w = *state;
     sli_device device = {0};
-    static const char tiny[] =
-        "name: D\n"
-        "memory: {value: 1 B, source: s, date: 2026-01-01}\n"
-        "memory_bandwidth: {value: 864 GB/s, source: s, date: 2026-01-01}\n"
-        "bf16_peak: {value: 362 TFLOPS, source: s, date: 2026-01-01}\n"
-        "sm_count: {value: 142, source: s, date: 2026-01-01}\n"
-        "link_bandwidth: {value: 32 GB/s, source: s, date: 2026-01-01}\n";
+    static const char tiny[] = "name: D\n"
+                               "memory: {value: 1 B, source: s, date: 2026-01-01}\n"
+                               "memory_bandwidth: {value: 864 GB/s, source: s, date: 2026-01-01}\n"
+                               "bf16_peak: {value: 362 TFLOPS, source: s, date: 2026-01-01}\n"
+                               "sm_count: {value: 142, source: s, date: 2026-01-01}\n"
+                               "link_bandwidth: {value: 32 GB/s, source: s, date: 2026-01-01}\n";
     assert_int_equal(resolve_text(w, tiny, &device), SL_ERR_CONFIG);
     assert_int_equal(w->diag.error_count, 1);
     assert_string_equal(w->diag.first->path, "memory.value");
