@@ -3,6 +3,9 @@
 #include "base/divide.h"
 #include "cli/estimate_query.h"
 #include "cli/numbers.h"
+#include "model/attention.h"
+#include "model/parallel.h"
+#include "model/params.h"
 
 #include <stdarg.h>
 
@@ -81,6 +84,33 @@ static void print_devices(FILE *file, const sli_estimate_query *query) {
     }
 }
 
+/* ---- Copies of the attention ---- */
+
+/* Latents are copied to every rank of tp; copies of the attention with requests of their own share
+ * them out, and experts go over the same ranks. */
+static void print_copies(FILE *file, const sli_estimate_query *query, const sli_estimate_fit *fit) {
+    const sli_placement *asked = &query->placement;
+    if (!sli_attention_has_latents(query->architecture) || asked->tp == 1 || asked->dp > 1) {
+        return;
+    }
+    sli_estimate_query copies = *query;
+    copies.placement.dp = asked->tp;
+    copies.placement.ep = sli_params_fewest_experts(query->architecture) > 0 ? asked->tp : 1;
+    copies.placement.tp = 1;
+    sli_diag unsaid = {0};
+    sli_estimate_fit other = {0};
+    bool is_found = sli_parallel_can_place(query->architecture, &copies.placement) &&
+                    sli_estimate_fit_find(&copies, &unsaid, &other) == SL_OK;
+    sli_diag_fini(&unsaid);
+    if (is_found && other.max_requests > fit->max_requests) {
+        sentence said = {"", 0};
+        add(&said, "on as many devices, as %s: %s at most",
+            sli_estimate_say_placement(&copies.placement).text,
+            sli_say_count(other.max_requests).text);
+        print(file, &said);
+    }
+}
+
 /* ---- Weights as published ---- */
 
 /* Where they take less. */
@@ -119,5 +149,6 @@ void sli_estimate_advise(FILE *file, const sli_estimate_query *query,
                          const sli_estimate *estimate) {
     print_kernel(file, query, &estimate->fit);
     print_devices(file, query);
+    print_copies(file, query, &estimate->fit);
     print_published(file, query, &estimate->weights);
 }
