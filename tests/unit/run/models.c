@@ -154,3 +154,20 @@ sli_estimate estimate_of(const sli_estimate_query *query) {
     assert_int_equal(err, SL_OK);
     return estimate;
 }
+
+sli_layout layout_of_a_run(const sli_estimate_query *query) {
+    sli_layout layout;
+    char why[128];
+    const sli_layout_options options = {
+        .cache = query->cache,
+        .block_tokens = query->block_tokens,
+        .tp = query->placement.tp,
+        .max_batched_tokens = 8192,
+        .max_model_tokens = query->tokens,
+        .window_pages = query->window_pages,
+        .state_saves = query->state_saves,
+    };
+    assert_int_equal(sli_layout_make(query->architecture, &options, &layout, why, sizeof why),
+                     SL_OK);
+    return layout;
+}

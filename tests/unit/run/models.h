@@ -5,6 +5,7 @@
 #ifndef SLUICE_TESTS_RUN_MODELS_H
 #define SLUICE_TESTS_RUN_MODELS_H
 
+#include "kv/layout.h"
 #include "run/estimate.h"
 
 /* By name; a failure fails the test. All that is read lives until free_models. */
@@ -15,6 +16,9 @@ const sli_device *find_device(const char *name);
 sli_estimate_query query_of(const char *model, int64_t tokens, int64_t requests);
 
 sli_estimate estimate_of(const sli_estimate_query *query);
+
+/* The layout of a run of the query, by the keys of a scenario. */
+sli_layout layout_of_a_run(const sli_estimate_query *query);
 
 /* For cmocka_run_group_tests. */
 int free_models(void **state);
