@@ -5,7 +5,8 @@
  * findable, then the step is over and windows give back what they have passed; or it never happens
  * and all is taken back. In between a context may coast: tokens come one by one, others take its
  * pages for it, and it is told about them afterwards. After every action everything that can be
- * seen from outside is compared, and the queue from end to end, page by page.
+ * seen from outside is compared, and the queue from end to end, page by page. The file is long
+ * because the actions, what is compared after each, and the worlds are nothing without each other.
  */
 #include "block_model.h"
 #include "kv/audit.h"
